@@ -1,0 +1,4 @@
+//! Scenario files: read, bound by the verb table, checked. In: text. Out: [`Scenario`].
+
+pub mod model;
+pub use model::*;
