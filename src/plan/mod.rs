@@ -1,1 +1,75 @@
-//! (room not built yet)
+//! From scenarios to a plan: everything knowable is decided here, before a browser exists.
+//!
+//! Binding of variables, flows unfolded, hosts and writes understood, credentials named,
+//! confirmations checked, snapshots read. `--dry` prints the [`Plan`] and stops.
+
+mod build;
+mod confirm;
+mod dry;
+mod select;
+mod unfold;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use build::{Wishes, build};
+pub use confirm::{Confirmed, Gravity};
+pub use dry::dry;
+pub use select::{Selection, Shard};
+pub use unfold::{PlannedStep, StepBy};
+
+use crate::policy::{HostRule, SafeRequest, WriteRule};
+use crate::scenario::{Fixture, Scenario};
+use crate::snapshot::Approved;
+
+/// What a run will do, in order.
+#[derive(Debug)]
+pub struct Plan {
+    pub scenarios: Vec<Planned>,
+    /// Server fixtures any of them needs, by name.
+    pub servers: BTreeMap<String, Fixture>,
+    /// Warnings worth showing once.
+    pub warnings: Vec<crate::text::Problem>,
+}
+
+/// One scenario, ready to run or refused with the reason.
+#[derive(Debug)]
+pub struct Planned {
+    /// Bound: every `$(…)` replaced.
+    pub scenario: Scenario,
+    /// Flows of `fixtures:` that run after `start` is open, then `steps`, all unfolded.
+    pub before: Vec<PlannedStep>,
+    pub steps: Vec<PlannedStep>,
+    /// Always run at the end, last flow first.
+    pub after: Vec<PlannedStep>,
+    /// Names of server fixtures, in the order written.
+    pub servers: Vec<String>,
+    /// Hosts of `start` and `hosts`; those of fixtures join when their ports are known.
+    pub hosts: Vec<HostRule>,
+    pub writes: Vec<WriteRule>,
+    pub safe_requests: Vec<SafeRequest>,
+    /// Credentials of the scenario and its flows.
+    pub credentials: Vec<String>,
+    /// What it would change, in the author's words.
+    pub changes: Vec<String>,
+    pub gate: Confirmed,
+    pub approved: Arc<Approved>,
+    /// SHA-256 of the bound scenario, hex: what a consent record names.
+    pub digest: String,
+    /// A goal, or a `plan:` step, without an approved lock.
+    pub needs_model: bool,
+}
+
+impl Planned {
+    pub fn id(&self) -> &str {
+        &self.scenario.id
+    }
+
+    /// Whether one of the scenario's own fixtures serves its start address and may be written to
+    /// freely.
+    pub fn every_step(&self) -> impl Iterator<Item = &PlannedStep> {
+        self.before.iter().chain(&self.steps).chain(&self.after)
+    }
+}

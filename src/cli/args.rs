@@ -1,0 +1,312 @@
+//! The command line as typed. What it means together with files and environment is worked out in
+//! [`super::settings`].
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "rehearsal",
+    version,
+    about = "Rehearse browser workflows: YAML scenarios in, proof out. No credential leaks, no write unasked.",
+    after_help = "\
+Examples:
+  rehearsal init http://localhost:3000      a suite with a first scenario for an address
+  rehearsal look http://localhost:3000      the page's controls, in the syntax scenarios use
+  rehearsal check                           every problem of every file, no browser
+  rehearsal run                             run the suite of this folder
+  rehearsal run --tag smoke --jobs 2        some of it, two at a time
+  rehearsal run orders/refund --confirm-writes
+  rehearsal accept                          take over what the last run proposed
+
+Exit codes: 0 passed, 1 failed, 2 scenario or usage error, 3 environment, 4 refused,
+            5 leak found, 6 snapshot pending, 130/143 interrupted.",
+    propagate_version = true,
+    disable_help_subcommand = true
+)]
+pub struct Cli {
+    /// More on standard error: -v for what is done, -vv for how. Never shows a secret.
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    pub verbose: u8,
+
+    /// When to use colour.
+    #[arg(long, value_enum, default_value_t = Colour::Auto, global = true)]
+    pub color: Colour,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq)]
+pub enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a suite with a first scenario for an address
+    Init(InitArgs),
+    /// Run scenarios in a browser
+    Run(Box<RunArgs>),
+    /// Find every problem of every file, without a browser
+    Check(CheckArgs),
+    /// Take over pending snapshots of the last run
+    Accept(AcceptArgs),
+    /// Step through pending snapshots: accept, reject or skip
+    Review(ReviewArgs),
+    /// Print a page's targets in the language's syntax, to paste into a scenario
+    Look(Box<LookArgs>),
+    /// Build every report of a run again from its journal
+    Replay(ReplayArgs),
+    /// Keep, list and test credentials; no value is ever an argument
+    Credentials(CredentialsArgs),
+    /// Search files for credential values and key-like text
+    Scan(ScanArgs),
+    /// Print the JSON Schema of scenario files
+    Schema(SchemaArgs),
+    /// What is installed, what is missing and how to install it
+    Doctor(DoctorArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// bash, zsh, fish, elvish or powershell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff)
+    #[command(hide = true)]
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Address the first scenario starts at
+    #[arg(default_value = "http://localhost:8080/")]
+    pub address: String,
+    /// Folder to make the suite in
+    #[arg(long, default_value = ".")]
+    pub dir: PathBuf,
+}
+
+/// What chooses a browser and how it is driven.
+#[derive(Debug, Args, Clone, Default)]
+pub struct BrowserArgs {
+    /// Show the browser's window
+    #[arg(long)]
+    pub headed: bool,
+    /// `chromium` or `firefox`
+    #[arg(long, value_name = "NAME")]
+    pub browser: Option<String>,
+    /// Use a running WebDriver server or Selenium Grid instead of starting a driver
+    #[arg(long, value_name = "URL")]
+    pub webdriver: Option<String>,
+}
+
+#[derive(Debug, Args, Clone, Default)]
+pub struct RunArgs {
+    /// Scenario ids, files, folders or globs; all when none is named
+    #[arg(value_name = "SCENARIO")]
+    pub scenarios: Vec<String>,
+    /// Only scenarios with this tag; `!tag` leaves them out; repeatable
+    #[arg(long, value_name = "TAG")]
+    pub tag: Vec<String>,
+    /// Only this part of the selection, e.g. 1/3
+    #[arg(long, value_name = "K/N")]
+    pub shard: Option<String>,
+    /// How many scenarios run at a time
+    #[arg(long, short, value_name = "N")]
+    pub jobs: Option<u32>,
+    /// Run a failed scenario again, at most so often; never after a write was sent
+    #[arg(long, value_name = "N")]
+    pub retries: Option<u32>,
+    /// A pass on a retry fails the run
+    #[arg(long)]
+    pub fail_on_flaky: bool,
+    /// Run each scenario so often and report the pass rate with its 95 % interval
+    #[arg(long, value_name = "N")]
+    pub repeat: Option<u32>,
+    /// Lowest acceptable lower bound of the pass rate
+    #[arg(long, value_name = "RATE", requires = "repeat")]
+    pub min_rate: Option<f64>,
+    /// Replace a variable of the scenarios
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub var: Vec<String>,
+
+    /// Confirm the declared writes of every selected scenario
+    #[arg(long)]
+    pub confirm_writes: bool,
+    /// Confirm the declared writes of one scenario; repeatable
+    #[arg(long, value_name = "ID")]
+    pub confirm: Vec<String>,
+    /// Print `hosts`, `writes` and `safe_requests` lines for what was stopped
+    #[arg(long)]
+    pub suggest: bool,
+
+    /// Missing locks and snapshots are pending too, and locked steps never ask a model (default when CI is set)
+    #[arg(long)]
+    pub locked: bool,
+    /// Never ask a model
+    #[arg(long)]
+    pub offline: bool,
+    /// Neither compare nor propose snapshots and locks: tests the agent itself
+    #[arg(long, conflicts_with = "locked")]
+    pub fresh: bool,
+    /// Print the plan and stop: no browser, no network
+    #[arg(long)]
+    pub dry: bool,
+    /// Keep the model's answers in this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "replay_model")]
+    pub record_model: Option<PathBuf>,
+    /// Answer from a folder made by --record-model instead of a model
+    #[arg(long, value_name = "DIR")]
+    pub replay_model: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub browser: BrowserArgs,
+
+    /// Folder for run folders [default: runs]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Also write the JUnit file here
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Also write the HTML report here
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// What standard output gets
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// One line per step
+    #[arg(long)]
+    pub steps: bool,
+    /// Suite folder, instead of the nearest one upwards
+    #[arg(long, value_name = "DIR")]
+    pub suite: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq, Default)]
+pub enum Format {
+    #[default]
+    Text,
+    /// One event a line, as in `events.jsonl`
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Scenario ids, files, folders or globs; all when none is named
+    pub scenarios: Vec<String>,
+    /// Replace a variable of the scenarios
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub var: Vec<String>,
+    /// Suite folder, instead of the nearest one upwards
+    #[arg(long, value_name = "DIR")]
+    pub suite: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct AcceptArgs {
+    /// Scenario ids; all pending ones when none is named
+    pub scenarios: Vec<String>,
+    /// Suite folder, instead of the nearest one upwards
+    #[arg(long, value_name = "DIR")]
+    pub suite: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ReviewArgs {
+    /// Scenario ids; all pending ones when none is named
+    pub scenarios: Vec<String>,
+    /// Remove pending files and snapshots without a scenario
+    #[arg(long)]
+    pub prune: bool,
+    /// Suite folder, instead of the nearest one upwards
+    #[arg(long, value_name = "DIR")]
+    pub suite: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct LookArgs {
+    /// An address, or the id of a scenario (with --after)
+    pub what: String,
+    /// Carry out the scenario up to and including this step, then look
+    #[arg(long, value_name = "STEP")]
+    pub after: Option<String>,
+    #[command(flatten)]
+    pub browser: BrowserArgs,
+    /// Suite folder, instead of the nearest one upwards
+    #[arg(long, value_name = "DIR")]
+    pub suite: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// A run folder, or its events.jsonl
+    pub run: PathBuf,
+    /// Where to write; beside the journal when not given
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct CredentialsArgs {
+    #[command(subcommand)]
+    pub command: CredentialsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CredentialsCommand {
+    /// Add a credential to the vault; asks for the values without echo
+    Add {
+        name: String,
+        /// scheme://host[:port] it may be filled at
+        #[arg(long)]
+        origin: String,
+        /// Also ask for a one-time code seed
+        #[arg(long)]
+        totp: bool,
+    },
+    /// Names, origins and fields; never a value
+    List,
+    /// Remove a credential from the vault
+    Remove { name: String },
+    /// Ask for new values
+    Rotate { name: String },
+    /// Whether a credential can be loaded, and from where
+    Test {
+        name: String,
+        /// Forget rejected sign-ins (ends the cool-down)
+        #[arg(long)]
+        reset: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct ScanArgs {
+    /// Files or folders
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Suite folder, instead of the nearest one upwards
+    #[arg(long, value_name = "DIR")]
+    pub suite: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// `scenario` or `report`
+    #[arg(default_value = "scenario")]
+    pub what: String,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    #[command(flatten)]
+    pub browser: BrowserArgs,
+    /// Also ask the model which kind of answers it can give
+    #[arg(long)]
+    pub model: bool,
+    /// Suite folder, instead of the nearest one upwards
+    #[arg(long, value_name = "DIR")]
+    pub suite: Option<PathBuf>,
+}
