@@ -1,0 +1,159 @@
+//! The live gate for writes: every request that would change something needs a declaration (R89).
+//!
+//! Only requests decide, never labels. The gate counts; it keeps no clock: whoever opens a window
+//! closes it, after the step's requests have settled.
+
+use super::facts::RequestFacts;
+use super::origin::Origin;
+use super::suggest::Suggestion;
+use super::writes::{SafeRequest, WriteRule};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ruling {
+    Read,
+    /// Called a read by entry `rule` (from 0) of `safe_requests`.
+    Safe {
+        rule: usize,
+    },
+    /// A declared change: `because` says by whom and as what.
+    Write {
+        because: String,
+    },
+    /// Stopped and noted, ends nothing: `beacon`, `ping`, `report`.
+    Stop {
+        note: &'static str,
+    },
+    /// Stopped, ends the scenario.
+    Undeclared {
+        suggest: Suggestion,
+        /// Set when an entry would match but its `times` are used up.
+        spent: Option<String>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WindowId(u64);
+
+#[derive(Debug)]
+struct Window {
+    id: WindowId,
+    what: String,
+    /// A login's window is for requests to its origin alone.
+    origin: Option<Origin>,
+}
+
+#[derive(Debug, Default)]
+pub struct Gate {
+    writes: Vec<(WriteRule, u32)>,
+    safe: Vec<SafeRequest>,
+    windows: Vec<Window>,
+    opened: u64,
+}
+
+impl Gate {
+    pub fn new(writes: Vec<WriteRule>, safe: Vec<SafeRequest>) -> Self {
+        Self {
+            writes: writes.into_iter().map(|rule| (rule, 0)).collect(),
+            safe,
+            ..Self::default()
+        }
+    }
+
+    /// For a step that carries `write: <what it changes>`.
+    pub fn open_window(&mut self, what: &str) -> WindowId {
+        self.open(what, None)
+    }
+
+    /// For `login`: only requests to `origin` pass.
+    pub fn open_login(&mut self, origin: Origin) -> WindowId {
+        self.open("login", Some(origin))
+    }
+
+    fn open(&mut self, what: &str, origin: Option<Origin>) -> WindowId {
+        self.opened += 1;
+        let id = WindowId(self.opened);
+        let what = what.to_owned();
+        self.windows.push(Window { id, what, origin });
+        id
+    }
+
+    /// Closing twice is harmless: every way out of a step closes.
+    pub fn close_window(&mut self, id: WindowId) {
+        self.windows.retain(|window| window.id != id);
+    }
+
+    pub fn is_open(&self) -> bool {
+        !self.windows.is_empty()
+    }
+
+    /// Whether the ruling on such a request could depend on the operations in its body.
+    pub fn wants_operations(&self, request: &RequestFacts) -> bool {
+        !request.reads()
+            && self
+                .safe
+                .iter()
+                .any(|safe| !safe.operations.is_empty() && safe.request.matches(request))
+    }
+
+    /// Counts a use where an entry of `writes` lets the request through.
+    pub fn judge(&mut self, request: &RequestFacts) -> Ruling {
+        if request.reads() {
+            return Ruling::Read;
+        }
+        // A method override makes another request of it than the one declared.
+        if request.method_override.is_none() {
+            if let Some(rule) = self.safe.iter().position(|safe| safe.matches(request)) {
+                return Ruling::Safe { rule };
+            }
+        }
+        let spent = match self.declared(request) {
+            Ok(because) => return Ruling::Write { because },
+            Err(spent) => spent,
+        };
+        if let Some(note) = request.fired_and_forgotten() {
+            return Ruling::Stop { note };
+        }
+        match self.window_for(request) {
+            Some(what) => Ruling::Write {
+                because: what.to_owned(),
+            },
+            None => Ruling::Undeclared {
+                suggest: Suggestion::for_request(request),
+                spent,
+            },
+        }
+    }
+
+    fn declared(&mut self, request: &RequestFacts) -> Result<String, Option<String>> {
+        let mut spent = None;
+        for (rule, used) in &mut self.writes {
+            if !rule.request.matches(request) {
+                continue;
+            }
+            match rule.times {
+                Some(times) if *used >= times => {
+                    spent = Some(format!(
+                        "`{}` was declared for {times} and has been used {used}",
+                        rule.what
+                    ));
+                }
+                _ => {
+                    *used += 1;
+                    return Ok(rule.what.clone());
+                }
+            }
+        }
+        Err(spent)
+    }
+
+    fn window_for(&self, request: &RequestFacts) -> Option<&str> {
+        self.windows
+            .iter()
+            .rev()
+            .find(|window| match &window.origin {
+                Some(origin) => origin.holds(&request.url),
+                None => true,
+            })
+            .map(|window| window.what.as_str())
+    }
+}

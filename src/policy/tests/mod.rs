@@ -1,0 +1,6 @@
+mod gate;
+mod globs;
+mod hosts;
+mod names;
+mod operations;
+mod origins;
