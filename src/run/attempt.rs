@@ -1,0 +1,483 @@
+//! One attempt at one scenario, from the open start page to its verdict.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use crate::broker::{Broker, Effect, Happening};
+use crate::event::{Extracted, Failure, ScenarioFinished, ScenarioStarted, Status, StepFinished, StepStarted, What};
+use crate::plan::{Planned, PlannedStep, StepBy};
+use crate::resolve::Chooser;
+use crate::scenario::{Act, EndStatus, Extract, Picture, say};
+
+use super::act::Done;
+use super::emit::Attempt;
+use super::failure::Fault;
+use super::human::Human;
+use super::locks::LockWork;
+use super::look::{self, EndState, Facts};
+use super::settings::RunContext;
+
+/// Everything one attempt holds. Owns its broker; nothing of it outlives the attempt.
+pub struct AttemptRun<'a> {
+    pub(super) planned: &'a Planned,
+    pub(super) context: &'a RunContext,
+    pub(super) broker: Broker,
+    pub(super) say: Attempt,
+    pub(super) data: Value,
+    pub(super) downloads: Vec<String>,
+    pub(super) signed_in_by: Option<String>,
+    pub(super) human: Human,
+    pub(super) lock: LockWork,
+    pub(super) model_calls: u32,
+    pub(super) tokens: u64,
+    pub(super) folder: PathBuf,
+    choosers: BTreeMap<String, u32>,
+    wrote: bool,
+    /// Where the step acted last, for the picture.
+    acted: Option<Effect>,
+    /// Text of the page before the last action; empty once a new document came.
+    before_last: String,
+    began: Instant,
+    times: BTreeMap<String, u64>,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    pub status: Status,
+    pub as_expected: bool,
+    pub wrote: bool,
+    /// Set when the browser went away: the attempt may be started again once, before any write.
+    pub lost: bool,
+    pub lock: Option<crate::snapshot::Lock>,
+}
+
+impl<'a> AttemptRun<'a> {
+    pub fn new(planned: &'a Planned, context: &'a RunContext, broker: Broker, say: Attempt, folder: PathBuf) -> Self {
+        Self {
+            planned,
+            context,
+            broker,
+            say,
+            data: Value::Object(Map::new()),
+            downloads: Vec::new(),
+            signed_in_by: None,
+            human: context.human.clone(),
+            lock: LockWork::new(planned.approved.clone(), context.mode),
+            model_calls: 0,
+            tokens: 0,
+            folder,
+            choosers: BTreeMap::new(),
+            wrote: false,
+            acted: None,
+            before_last: String::new(),
+            began: Instant::now(),
+            times: BTreeMap::new(),
+        }
+    }
+
+    /// Runs everything; every way out ends in `ScenarioFinished` and a closed broker (R57).
+    pub async fn run(mut self) -> Ended {
+        let scenario = &self.planned.scenario;
+        let wish = scenario.tutorial.as_ref();
+        self.say.say(What::ScenarioStarted(ScenarioStarted {
+            name: scenario.name.value.clone(),
+            goal: scenario.goal.as_ref().map(|g| g.value.clone()),
+            start: crate::page::shown_address(&scenario.start.value),
+            tutorial: wish.is_some(),
+            tutorial_title: wish.and_then(|w| w.title.clone()),
+            tutorial_pictures: wish.and_then(|w| w.pictures),
+            digest: self.planned.digest.clone(),
+        }));
+        let result = self.body().await;
+        if let Err(fault) = self.always().await {
+            self.say.note(format!("the closing steps did not all work: {}", fault.failure.message));
+        }
+        let ended = self.verdict(result);
+        self.save_data();
+        let torn = self.broker.close().await;
+        if let Err(error) = torn {
+            self.say.say(What::TearDown { what: "browser session".into(), ok: false, detail: Some(error.to_string()) });
+        }
+        ended
+    }
+
+    async fn body(&mut self) -> Result<EndState, (Option<String>, Fault)> {
+        let start = self.planned.scenario.start.value.clone();
+        let open = PlannedStep::start(self.planned, &start);
+        if let Err(fault) = self.step(&open).await {
+            return Err((Some(open.place), fault));
+        }
+        if !self.planned.before.is_empty() {
+            for step in &self.planned.before {
+                self.step(step).await.map_err(|fault| (Some(step.place.clone()), fault))?;
+            }
+            self.step(&open).await.map_err(|fault| (Some(open.place.clone()), fault))?;
+        }
+        for step in &self.planned.steps {
+            self.step(step).await.map_err(|fault| (Some(step.place.clone()), fault))?;
+        }
+        if self.planned.steps.is_empty()
+            && let Some(goal) = self.planned.scenario.goal.clone()
+        {
+            self.reach_goal(&goal.value).await.map_err(|fault| (None, fault))?;
+        }
+        if let Some(extract) = &self.planned.scenario.extract {
+            self.extract_into("extract", extract).await.map_err(|fault| (Some("extract".into()), fault))?;
+        }
+        self.end_state().await.map_err(|fault| (None, fault))
+    }
+
+    /// Steps that run whichever way the scenario ended.
+    async fn always(&mut self) -> Result<(), Fault> {
+        let planned = self.planned;
+        for step in &planned.after {
+            self.step(step).await?;
+        }
+        Ok(())
+    }
+
+    /// One listed step: act, settle, judge what it set off, check its `expect`, keep a picture.
+    pub(super) async fn step(&mut self, step: &PlannedStep) -> Result<(), Fault> {
+        let began = Instant::now();
+        self.stop_if_asked()?;
+        let started = StepStarted {
+            step: step.place.clone(),
+            says: say(&step.step),
+            written: step.step.written.clone(),
+            verb: verb_of(&step.step.act).to_owned(),
+            line: step.line(),
+            note: step.step.note.clone(),
+            picture: step.step.picture.map(|p| if p == Picture::Keep { "keep".into() } else { "drop".into() }),
+            write: step.step.write.as_ref().map(|w| w.value.clone()),
+            by: if step.by == StepBy::Author { "author".into() } else { "fixture".into() },
+        };
+        if step.step.write.is_some() {
+            self.say.say_durably(What::StepStarted(started));
+        } else {
+            self.say.say(What::StepStarted(started));
+        }
+        self.acted = None;
+        self.broker.begin_step(&step.step);
+        let result = self.carry_out(step).await;
+        self.broker.end_step();
+        let (status, failure, notes) = match &result {
+            Ok(done) if done.skipped => (Status::Skipped, None, done.notes.clone()),
+            Ok(done) => (Status::Passed, None, done.notes.clone()),
+            Err(fault) => (fault.status, Some(fault.failure.clone()), Vec::new()),
+        };
+        if step.step.picture != Some(Picture::Drop) || failure.is_some() {
+            self.picture(&step.place).await;
+        }
+        self.say.say(What::StepFinished(StepFinished {
+            step: step.place.clone(),
+            status,
+            failure,
+            notes,
+            ms: began.elapsed().as_millis() as u64,
+        }));
+        result.map(|_| ())
+    }
+
+    async fn carry_out(&mut self, step: &PlannedStep) -> Result<Done, Fault> {
+        if !step.is_start() && self.broker.last().is_some() {
+            self.before_last = self.page_text();
+        }
+        let documents = self.broker.documents_loaded();
+        let acted = self.act(step).await;
+        // What the act set off is judged even when the act itself failed: a refusal is graver.
+        self.broker.settle().await.map_err(Fault::from).map_err(|f| f.at(step))?;
+        self.judge_happenings(step).map_err(|f| f.at(step))?;
+        let done = acted.map_err(|f| f.at(step))?;
+        if done.skipped {
+            return Ok(done);
+        }
+        if let Some(wanted) = &step.step.download {
+            self.await_download(wanted, self.timeout_of(step)).await.map_err(|f| f.at(step))?;
+        }
+        if !step.step.expect.is_empty() {
+            self.expect(&step.step.expect, self.timeout_of(step)).await.map_err(|f| f.at(step))?;
+            self.judge_happenings(step).map_err(|f| f.at(step))?;
+        } else {
+            self.broker.look().await.map_err(Fault::from).map_err(|f| f.at(step))?;
+        }
+        if self.broker.documents_loaded() != documents {
+            self.before_last.clear();
+        }
+        Ok(done)
+    }
+
+    /// Turns what happened beside the act into events, and ends the step where it must.
+    pub(super) fn judge_happenings(&mut self, step: &PlannedStep) -> Result<(), Fault> {
+        let mut fault = None;
+        for happening in self.broker.happenings() {
+            match happening {
+                Happening::Dialog { text, answer, expected } => {
+                    if !expected {
+                        fault.get_or_insert(
+                            Fault::failed("unexpected_dialog", format!("a dialog opened that the step does not mention, and was dismissed: \"{text}\""))
+                                .help("say what to do with it: `dialog: accept` or `dialog: dismiss`"),
+                        );
+                    }
+                    self.say.say(What::Dialog { text, answer, expected });
+                }
+                Happening::TabOpened { url, followed } => {
+                    let url = crate::page::shown_address(&url);
+                    self.say.say(What::TabOpened { url, followed });
+                }
+                Happening::TabClosed => self.say.note("the page closed its tab"),
+                Happening::Download { name, bytes, accepted } => {
+                    if accepted {
+                        self.downloads.push(name.clone());
+                    }
+                    self.say.say(What::Download { name, bytes, accepted });
+                }
+                Happening::Blocked(blocked) => self.say.say(What::Blocked(blocked)),
+                Happening::Wrote { method, url, because } => {
+                    self.wrote = true;
+                    self.say.say(What::Wrote { method, url: crate::page::shown_address(&url), because });
+                }
+                Happening::LeftHosts { url } => {
+                    let url = crate::page::shown_address(&url);
+                    fault = Some(
+                        Fault::new(Status::Refused, "host_left", format!("left allowed hosts: the page went to {url}"))
+                            .help("add the host to `hosts` if the scenario needs it"),
+                    );
+                }
+                Happening::UndeclaredWrite { method, url, add } => {
+                    let url = crate::page::shown_address(&url);
+                    let message = format!("an undeclared write was stopped before it left: {method} {url}");
+                    let help = if matches!(step.step.act, Act::Plan(_)) || step.place.is_empty() {
+                        format!("declare it: {add}")
+                    } else {
+                        format!("put `write: <what it changes>` beside the step, or declare it: {add}")
+                    };
+                    fault = Some(Fault::new(Status::Refused, "undeclared_write", message).help(help));
+                }
+            }
+        }
+        fault.map_or(Ok(()), Err)
+    }
+
+    async fn await_download(&mut self, wanted: &str, within: Duration) -> Result<(), Fault> {
+        let glob = crate::text::Glob::new(wanted);
+        let until = Instant::now() + within.max(Duration::from_secs(30));
+        let known = self.downloads.len();
+        loop {
+            for happening in self.broker.downloads_finished().await.map_err(Fault::from)? {
+                if let Happening::Download { name, bytes, accepted } = happening {
+                    if accepted {
+                        self.downloads.push(name.clone());
+                    }
+                    self.say.say(What::Download { name, bytes, accepted });
+                }
+            }
+            if self.downloads.iter().skip(known.saturating_sub(1)).any(|name| glob.matches(name)) {
+                return Ok(());
+            }
+            if Instant::now() > until || self.must_stop() {
+                let seen = if self.downloads.is_empty() { "nothing was downloaded".to_owned() } else { format!("downloaded: {}", self.downloads.join(", ")) };
+                return Err(Fault::failed("download", format!("no download called {wanted} was finished")).seen([seen]));
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    async fn end_state(&mut self) -> Result<EndState, Fault> {
+        let lines = self.planned.scenario.expect.clone();
+        if lines.is_empty() {
+            return Ok(EndState::Completed);
+        }
+        let say = self.say.clone();
+        let facts = Facts { data: &self.data, downloads: &self.downloads };
+        let before = self.before_last.clone();
+        let end = look::end_state(
+            &mut self.broker,
+            &lines,
+            &facts,
+            super::find::STEP_TIMEOUT,
+            self.planned.scenario.second_look,
+            &before,
+            |looked| say.say(What::Looked(looked)),
+        )
+        .await?;
+        self.picture("end").await;
+        // A page that moved or wrote while it was looked at is judged like a step's doing.
+        let nowhere = PlannedStep::nowhere(self.planned);
+        self.judge_happenings(&nowhere)?;
+        Ok(end)
+    }
+
+    pub(super) async fn extract_into(&mut self, place: &str, extract: &Extract) -> Result<(), Fault> {
+        let outcome = self.broker.extract(extract, self.context.model.as_deref()).await?;
+        for found in outcome {
+            if let Value::Object(map) = &mut self.data {
+                map.insert(found.name.clone(), found.value.clone());
+            }
+            self.say.say(What::Extracted(Extracted { name: found.name, rows: found.value.as_array().map(Vec::len), note: found.note }));
+        }
+        let _ = place;
+        Ok(())
+    }
+
+    fn save_data(&self) {
+        if self.data.as_object().is_some_and(|m| !m.is_empty())
+            && let Ok(text) = serde_json::to_vec_pretty(&self.data)
+            && let Err(error) = self.context.outgoing.write(&self.folder.join("data.json"), &text)
+        {
+            self.say.note(format!("data.json was not written: {error}"));
+        }
+    }
+
+    pub(super) async fn picture(&mut self, place: &str) {
+        let acted = self.acted.clone();
+        if let Some(frame) = super::pictures::take(&mut self.broker, place, acted.as_ref(), self.context, &self.folder).await {
+            self.say.say(What::Frame(frame));
+        }
+    }
+
+    // ---- small things the other files use --------------------------------------------------
+
+    pub(super) fn acted_at(&mut self, effect: &Effect) {
+        self.acted = Some(effect.clone());
+    }
+
+    pub(super) fn count(&mut self, chooser: Chooser) {
+        *self.choosers.entry(chooser.word().to_owned()).or_default() += 1;
+    }
+
+    pub(super) fn must_stop(&self) -> bool {
+        self.broker.must_stop() || self.context.stop.is_asked()
+    }
+
+    fn stop_if_asked(&self) -> Result<(), Fault> {
+        if self.context.stop.is_asked() {
+            return Err(Fault::new(Status::NotFinished, "interrupted", "the run was interrupted"));
+        }
+        if let Some(limit) = self.planned.scenario.budget.time
+            && self.began.elapsed() > limit
+        {
+            return Err(Fault::new(Status::OutOfBudget, "time", format!("the scenario's time of {} s is used up", limit.as_secs())));
+        }
+        Ok(())
+    }
+
+    pub(super) fn suite_root(&self) -> &Path {
+        &self.context.suite_root
+    }
+
+    pub(super) fn address(&self, written: &str) -> Result<url::Url, Fault> {
+        let base = url::Url::parse(&self.planned.scenario.start.value).ok();
+        let joined = match &base {
+            Some(base) => base.join(written).map(|u| u.to_string()).unwrap_or_else(|_| written.to_owned()),
+            None => written.to_owned(),
+        };
+        crate::policy::navigable(&joined).map_err(|denial| Fault::new(Status::Refused, denial.reason(), denial.to_string()))
+    }
+
+    pub(super) fn page_text(&self) -> String {
+        self.broker.last().map(|o| o.documents.iter().map(|d| d.text.as_str()).collect::<Vec<_>>().join("\n")).unwrap_or_default()
+    }
+
+    // ---- the verdict -----------------------------------------------------------------------
+
+    fn verdict(&mut self, result: Result<EndState, (Option<String>, Fault)>) -> Ended {
+        let (status, failure, step) = match result {
+            Ok(EndState::Completed) => (Status::Passed, None, None),
+            Ok(EndState::NotCompleted) => (
+                Status::NotCompleted,
+                Some(Failure { reason: "not_completed".into(), message: "the expected end state never held".into(), ..Failure::default() }),
+                None,
+            ),
+            Ok(EndState::Disagreed) => (
+                Status::Disagreed,
+                Some(Failure { reason: "disagreed".into(), message: "the end state held at the first look and no longer at the second".into(), ..Failure::default() }),
+                None,
+            ),
+            Err((step, fault)) => (fault.status, Some(fault.failure), step),
+        };
+        let reason = failure.as_ref().map_or_else(|| "completed".to_owned(), |f| f.reason.clone());
+        let as_expected = self.ends_as_wished(status, &reason, step.as_deref());
+        let message = match (&failure, as_expected, status) {
+            (None, true, _) => String::new(),
+            (None, false, _) => "it completed, although `ends` says otherwise".to_owned(),
+            (Some(f), ..) => f.message.clone(),
+        };
+        self.say.say_durably(What::ScenarioFinished(ScenarioFinished {
+            status,
+            reason: reason.clone(),
+            message,
+            failed_step: step,
+            as_expected,
+            signed_in_by: self.signed_in_by.clone(),
+            wrote: self.wrote,
+            ms: self.began.elapsed().as_millis() as u64,
+            choosers: std::mem::take(&mut self.choosers),
+            model_calls: self.model_calls,
+            tokens: self.tokens,
+            ms_by_part: {
+                let mut times = std::mem::take(&mut self.times);
+                times.extend(self.broker.times());
+                times
+            },
+        }));
+        Ended {
+            status,
+            as_expected,
+            wrote: self.wrote,
+            lost: reason == "browser_lost",
+            lock: (as_expected && status == Status::Passed).then(|| self.lock.finished()),
+        }
+    }
+
+    /// Whether `ends` is met (`completed` unless written).
+    fn ends_as_wished(&self, status: Status, reason: &str, step: Option<&str>) -> bool {
+        let ends = &self.planned.scenario.ends;
+        let wanted = match ends.status {
+            EndStatus::Completed => Status::Passed,
+            EndStatus::Stuck => Status::Stuck,
+            EndStatus::OutOfBudget => Status::OutOfBudget,
+            EndStatus::Failed => Status::Failed,
+            EndStatus::NotCompleted => Status::NotCompleted,
+            EndStatus::Disagreed => Status::Disagreed,
+            EndStatus::Refused => Status::Refused,
+        };
+        status == wanted
+            && ends.reason.as_deref().is_none_or(|r| r == reason)
+            && ends.step.is_none_or(|n| step == Some(n.to_string().as_str()))
+    }
+}
+
+fn verb_of(act: &Act) -> &'static str {
+    match act {
+        Act::Goto(_) => "goto",
+        Act::Click(_) => "click",
+        Act::Fill { .. } => "fill",
+        Act::Form(_) => "form",
+        Act::Select { .. } => "select",
+        Act::Check { on: true, .. } => "check",
+        Act::Check { .. } => "uncheck",
+        Act::Press { .. } => "press",
+        Act::Hover(_) => "hover",
+        Act::Scroll { .. } => "scroll",
+        Act::Drag { .. } => "drag",
+        Act::Upload { .. } => "upload",
+        Act::Submit(_) => "submit",
+        Act::Login(_) => "login",
+        Act::Wait(_) => "wait",
+        Act::WaitForUser(_) => "wait_for_user",
+        Act::Expect(_) => "expect",
+        Act::Extract(_) => "extract",
+        Act::Use { .. } => "use",
+        Act::Plan(_) => "plan",
+        Act::Sentence(_) => "do",
+    }
+}
+
+/// The lock of the scenario, for whoever replays it.
+pub type SharedApproved = Arc<crate::snapshot::Approved>;

@@ -1,0 +1,179 @@
+//! Finding a step's target on the page, waiting while it can still come.
+//!
+//! Order for sentences: exact, the approved lock, near, the model, which only chooses (R36, R42).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::broker::{Prepared, Primitive};
+use crate::event::{Resolved, What};
+use crate::page::{NodeId, Observation};
+use crate::plan::PlannedStep;
+use crate::resolve::{self, Chooser, Miss, MissKind, Pick, Query};
+use crate::scenario::{By, Scope, Target, Verb};
+
+use super::attempt::AttemptRun;
+use super::failure::{Fault, rival};
+
+/// How long a target may take to come, unless the step says otherwise.
+pub const STEP_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long several matches may take to become one (an animation between two states of a page).
+const AMBIGUOUS_FOR: Duration = Duration::from_millis(1000);
+/// When a missing name is looked for further down scrollable lists.
+const SCROLL_AFTER: Duration = Duration::from_millis(1000);
+/// `optional` skips what has not come by then.
+const OPTIONAL_FOR: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(60);
+
+/// What to look for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    pub target: &'a Target,
+    pub verb: Verb,
+    pub scope: &'a Scope,
+    /// The sentence a phrase came from, for the model and the lock.
+    pub sentence: Option<&'a str>,
+}
+
+/// A target found and fit to be acted on.
+pub struct Ready {
+    pub pick: Pick,
+    pub prepared: Prepared,
+}
+
+impl AttemptRun<'_> {
+    pub fn timeout_of(&self, step: &PlannedStep) -> Duration {
+        step.step.timeout.unwrap_or(STEP_TIMEOUT)
+    }
+
+    /// Waits until the target is there and fit for the primitive; at most once per call is a model
+    /// asked. `Ok(None)`: an optional step's target is absent.
+    pub async fn ready(&mut self, step: &PlannedStep, wanted: Wanted<'_>, primitive: &Primitive) -> Result<Option<Ready>, Fault> {
+        let began = Instant::now();
+        let limit = if step.step.optional { OPTIONAL_FOR } else { self.timeout_of(step) };
+        let mut observation = match self.broker.last() {
+            Some(last) => last,
+            None => self.broker.look().await?,
+        };
+        let mut asked_model = false;
+        let mut last_unfit = None;
+        loop {
+            match self.resolve(step, wanted, &observation, &mut asked_model, began).await? {
+                Ok(pick) => match self.broker.prepare(pick.id, primitive).await? {
+                    Ok(prepared) => {
+                        self.say_resolved(step, &pick, &observation);
+                        return Ok(Some(Ready { pick, prepared }));
+                    }
+                    Err(unfit) => {
+                        let limit = self.timeout_of(step);
+                        if !unfit.may_pass() || began.elapsed() >= limit || self.must_stop() {
+                            self.say_resolved(step, &pick, &observation);
+                            return Err(Fault::unfit(&pick.role, &pick.name, &unfit));
+                        }
+                        last_unfit = Some((pick, unfit));
+                    }
+                },
+                Err(miss) => {
+                    let limit = if miss.kind == MissKind::Ambiguous { limit.min(AMBIGUOUS_FOR) } else { limit };
+                    if began.elapsed() >= limit || self.must_stop() {
+                        if step.step.optional && miss.kind != MissKind::Ambiguous {
+                            return Ok(None);
+                        }
+                        return Err(match last_unfit {
+                            Some((pick, unfit)) => Fault::unfit(&pick.role, &pick.name, &unfit),
+                            None => Fault::miss(&miss).seen(self.broker.searched()),
+                        });
+                    }
+                    if began.elapsed() >= SCROLL_AFTER && miss.kind == MissKind::NotFound && !step.step.optional {
+                        self.broker.scroll_on().await?;
+                    }
+                }
+            }
+            sleep(POLL).await;
+            observation = self.broker.look().await?;
+        }
+    }
+
+    /// One try on one observation.
+    async fn resolve(
+        &mut self,
+        step: &PlannedStep,
+        wanted: Wanted<'_>,
+        observation: &Arc<Observation>,
+        asked_model: &mut bool,
+        began: Instant,
+    ) -> Result<Result<Pick, Miss>, Fault> {
+        match &wanted.target.by {
+            By::Text(text) => return Ok(self.broker.by_text(text, wanted.scope).await?),
+            By::Css(css) => return Ok(self.broker.by_css(css, wanted.scope).await?),
+            _ => {}
+        }
+        let writes = step.step.write.is_some();
+        let query = Query { target: wanted.target, verb: wanted.verb, scope: wanted.scope, near: false, sentence: wanted.sentence.is_some() };
+        let strict = resolve::resolve(observation, &query);
+        let Err(miss) = strict else { return Ok(strict) };
+        let Some(sentence) = wanted.sentence else {
+            let near = Query { near: !writes, ..query };
+            return Ok(if miss.kind == MissKind::OnlyNear { resolve::resolve(observation, &near) } else { Err(miss) });
+        };
+        if let Some(pick) = self.locked(step, wanted, observation) {
+            return Ok(Ok(pick));
+        }
+        if !writes && let Ok(pick) = resolve::resolve(observation, &Query { near: true, ..query }) {
+            self.propose_lock(step, wanted, &pick);
+            return Ok(Ok(pick));
+        }
+        // The page may still be building what the rules would find: the model is asked when it is quiet.
+        let quiet = self.broker.is_quiet().await || began.elapsed() >= Duration::from_secs(1);
+        if quiet && !*asked_model && self.may_ask_model(step) {
+            *asked_model = true;
+            if let Some(pick) = self.ask_model(step, wanted, sentence, observation).await? {
+                self.propose_lock(step, wanted, &pick);
+                return Ok(Ok(pick));
+            }
+        }
+        Ok(Err(miss))
+    }
+
+    /// The approved lock's role and name, if they are still there once.
+    fn locked(&mut self, step: &PlannedStep, wanted: Wanted<'_>, observation: &Observation) -> Option<Pick> {
+        let entry = self.lock_entry(step)?;
+        let (role, name) = (entry.role.clone()?, self.replace_vars(entry.name.as_deref()?));
+        let target = Target { by: By::Name { role: Some(role), name: Some(name), exact: false }, span: wanted.target.span };
+        let query = Query { target: &target, verb: wanted.verb, scope: wanted.scope, near: false, sentence: false };
+        match resolve::resolve(observation, &query) {
+            Ok(pick) => {
+                self.keep_lock(step);
+                Some(Pick { chooser: Chooser::Locked, score: Chooser::Locked.score(), ..pick })
+            }
+            Err(_) => {
+                self.drifted(step);
+                None
+            }
+        }
+    }
+
+    fn say_resolved(&mut self, step: &PlannedStep, pick: &Pick, observation: &Observation) {
+        self.count(pick.chooser);
+        let healed = self.healed(step);
+        let _ = observation;
+        self.say.say(What::Resolved(Resolved {
+            step: step.place.clone(),
+            chooser: pick.chooser.word().to_owned(),
+            role: pick.role.clone(),
+            name: pick.name.clone(),
+            scope: pick.scope.clone(),
+            score: pick.score,
+            runner_up: pick.runner_up.as_ref().map(rival),
+            candidates: pick.candidates,
+            healed,
+        }));
+    }
+}
+
+/// Role and name of a node, for messages.
+pub fn named(observation: &Observation, id: NodeId) -> (String, String) {
+    observation.node(id).map(|n| (n.role.clone(), n.name.clone())).unwrap_or_default()
+}
