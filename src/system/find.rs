@@ -41,7 +41,11 @@ mod tests {
         let tool = folder.path().join("tool");
         std::fs::write(&tool, "#!/bin/sh\n").unwrap();
         let path = std::env::join_paths([Path::new("."), folder.path()]).unwrap();
-        assert_eq!(which_in(OsStr::new("tool"), &path), None, "not executable yet");
+        assert_eq!(
+            which_in(OsStr::new("tool"), &path),
+            None,
+            "not executable yet"
+        );
         std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(which_in(OsStr::new("tool"), &path), Some(tool.clone()));
         assert_eq!(which_in(tool.as_os_str(), OsStr::new("")), Some(tool));

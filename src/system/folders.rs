@@ -129,7 +129,12 @@ pub fn remove_stale_sessions_in(base: &Path) -> Vec<Swept> {
     };
     entries
         .flatten()
-        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()))
+        .filter(|entry| {
+            entry
+                .file_name()
+                .as_encoded_bytes()
+                .starts_with(PREFIX.as_bytes())
+        })
         .map(|entry| entry.path())
         .filter(|path| is_ours(path))
         .filter_map(|path| sweep(&path))
@@ -243,7 +248,11 @@ mod tests {
             .unwrap();
         fs::write(
             stale.join(OWNERS),
-            format!("runner {} 1\nguard {} 1\n", std::process::id(), bystander.id()),
+            format!(
+                "runner {} 1\nguard {} 1\n",
+                std::process::id(),
+                bystander.id()
+            ),
         )
         .unwrap();
         let swept = remove_stale_sessions_in(base.path());

@@ -140,7 +140,10 @@ fn start(program: &OsString, arguments: &[OsString]) -> io::Result<Child> {
         });
     }
     command.spawn().map_err(|error| {
-        io::Error::new(error.kind(), format!("{}: {error}", program.to_string_lossy()))
+        io::Error::new(
+            error.kind(),
+            format!("{}: {error}", program.to_string_lossy()),
+        )
     })
 }
 
