@@ -1,0 +1,330 @@
+//! One question to one endpoint: tries, pauses, and what the endpoint turned out not to know.
+//!
+//! Servers differ in a handful of fields. Each difference is found out by the server's own error,
+//! once per session, and remembered only after the changed request went through.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use async_openai::error::OpenAIError;
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::answer::Reply;
+use super::error::ModelFailure;
+use super::schema::Schema;
+use super::settings::ModelSettings;
+use super::transport::{ChatClient, chat_client};
+
+/// How the shape of the answer is asked for; each step down asks less of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    Schema,
+    JsonObject,
+    Plain,
+}
+
+impl Mode {
+    pub const ALL: [Self; 3] = [Self::Schema, Self::JsonObject, Self::Plain];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Schema => "json_schema",
+            Self::JsonObject => "json_object",
+            Self::Plain => "plain text",
+        }
+    }
+
+    fn lower(self) -> Option<Self> {
+        match self {
+            Self::Schema => Some(Self::JsonObject),
+            Self::JsonObject => Some(Self::Plain),
+            Self::Plain => None,
+        }
+    }
+}
+
+/// What this endpoint and model are known to take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Learnt {
+    pub mode: Mode,
+    pub new_token_field: bool,
+    pub temperature: bool,
+    pub pictures: bool,
+}
+
+/// One message pair with the shape of its answer.
+pub struct Message<'a> {
+    pub system: &'a str,
+    pub user: &'a str,
+    /// `None`: the answer is free text.
+    pub schema: Option<&'a Schema>,
+    /// A JPEG, already redacted.
+    pub picture: Option<&'a [u8]>,
+    /// Overrides what was learnt.
+    pub mode: Option<Mode>,
+}
+
+pub struct Client {
+    chat: ChatClient,
+    settings: ModelSettings,
+    learnt: Mutex<Learnt>,
+}
+
+/// A reply and what it took to get it.
+pub struct Exchanged {
+    pub reply: Reply,
+    /// Requests sent.
+    pub sent: u32,
+}
+
+impl Client {
+    pub fn new(settings: ModelSettings) -> Result<Self, ModelFailure> {
+        Ok(Self {
+            chat: chat_client(&settings)?,
+            learnt: Mutex::new(Learnt {
+                mode: Mode::Schema,
+                new_token_field: false,
+                temperature: true,
+                pictures: settings.vision,
+            }),
+            settings,
+        })
+    }
+
+    pub fn settings(&self) -> &ModelSettings {
+        &self.settings
+    }
+
+    pub fn learnt(&self) -> Learnt {
+        *self.learnt.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    pub fn learn(&self, change: impl FnOnce(&mut Learnt)) {
+        change(&mut self.learnt.lock().unwrap_or_else(|e| e.into_inner()));
+    }
+
+    /// Asks until there is a reply, the tries are used up, or `deadline` comes.
+    pub async fn send(
+        &self,
+        message: &Message<'_>,
+        deadline: Instant,
+    ) -> Result<Exchanged, ModelFailure> {
+        let known = self.learnt();
+        let mut now = Learnt {
+            mode: message.mode.unwrap_or(known.mode),
+            ..known
+        };
+        let mut sent = 0;
+        let mut failed = 0;
+        loop {
+            let body = self.body(message, now);
+            sent += 1;
+            let failure = match self.post(&body, deadline).await {
+                Ok(reply) => {
+                    self.remember(known, now, message);
+                    return Ok(Exchanged { reply, sent });
+                }
+                Err(failure) => failure,
+            };
+            if let Some(changed) = adapt(&failure, now, &body) {
+                now = changed;
+                continue;
+            }
+            failed += 1;
+            let Some(pause) = self.pause(&failure, failed) else {
+                return Err(failure);
+            };
+            let wake = Instant::now() + pause;
+            if wake >= deadline {
+                return Err(failure);
+            }
+            tracing::info!(kind = failure.kind(), ?pause, "asking the model again");
+            sleep_until(wake).await;
+        }
+    }
+
+    async fn post(&self, body: &Value, deadline: Instant) -> Result<Reply, ModelFailure> {
+        let chat = self.chat.chat();
+        let call = chat.create_byot::<_, Value>(body);
+        match timeout_at(deadline, call).await {
+            Err(_) => Err(ModelFailure::Timeout {
+                address: self.settings.base.join("/chat/completions"),
+                limit: self.settings.timeout,
+            }),
+            Ok(Ok(reply)) => Ok(Reply::read(&reply)),
+            Ok(Err(OpenAIError::Boxed(error))) => Err(match error.downcast::<ModelFailure>() {
+                Ok(failure) => *failure,
+                Err(error) => ModelFailure::Request(error.to_string()),
+            }),
+            // Only building the request can fail outside our transport.
+            Ok(Err(error)) => Err(ModelFailure::Request(error.to_string())),
+        }
+    }
+
+    /// The request. Its unchanging part comes first.
+    pub fn body(&self, message: &Message<'_>, known: Learnt) -> Value {
+        let mut body = Map::new();
+        body.insert("model".into(), self.settings.model.as_str().into());
+        let user = match message.picture.filter(|_| known.pictures) {
+            None => json!(message.user),
+            Some(jpeg) => json!([
+                { "type": "text", "text": message.user },
+                { "type": "image_url", "image_url": { "url": data_url(jpeg) } },
+            ]),
+        };
+        body.insert(
+            "messages".into(),
+            json!([
+                { "role": "system", "content": message.system },
+                { "role": "user", "content": user },
+            ]),
+        );
+        if let Some(schema) = message.schema {
+            match known.mode {
+                Mode::Schema => {
+                    body.insert("response_format".into(), schema.response_format());
+                }
+                Mode::JsonObject => {
+                    body.insert("response_format".into(), json!({ "type": "json_object" }));
+                }
+                Mode::Plain => {}
+            }
+        }
+        let limit = match known.new_token_field {
+            true => "max_completion_tokens",
+            false => "max_tokens",
+        };
+        body.insert(limit.into(), self.settings.max_tokens.into());
+        if let Some(temperature) = self.settings.temperature.filter(|_| known.temperature) {
+            body.insert("temperature".into(), temperature.into());
+        }
+        Value::Object(body)
+    }
+
+    fn remember(&self, before: Learnt, after: Learnt, message: &Message) {
+        // A mode forced from outside is a trial; its outcome is judged there.
+        let mode = match message.mode {
+            None => after.mode,
+            Some(_) => before.mode,
+        };
+        let after = Learnt { mode, ..after };
+        if before == after {
+            return;
+        }
+        tracing::info!(
+            model = self.settings.model,
+            mode = after.mode.name(),
+            new_token_field = after.new_token_field,
+            temperature = after.temperature,
+            pictures = after.pictures,
+            "the model's server does not take everything; remembered for this session"
+        );
+        self.learn(|known| {
+            known.mode = known.mode.max(after.mode);
+            known.new_token_field = after.new_token_field;
+            known.temperature &= after.temperature;
+            known.pictures &= after.pictures;
+        });
+    }
+
+    /// How long to wait before the next try; `None`: this failure stays.
+    fn pause(&self, failure: &ModelFailure, failed: u32) -> Option<Duration> {
+        let patience = &self.settings.patience;
+        if failed >= patience.tries {
+            return None;
+        }
+        let growing = patience.first_pause * 2u32.saturating_pow(failed - 1);
+        match failure {
+            ModelFailure::Status {
+                status: 429,
+                retry_after,
+                ..
+            }
+            | ModelFailure::Status {
+                status: 503,
+                retry_after,
+                ..
+            } => {
+                let wanted = retry_after.unwrap_or_else(|| jittered(growing));
+                Some(wanted.min(patience.longest_pause))
+            }
+            ModelFailure::Status { status: 500.., .. } | ModelFailure::Connect { .. } => {
+                Some(jittered(growing).min(patience.longest_pause))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Half to whole, so that many workers don't return at once.
+fn jittered(pause: Duration) -> Duration {
+    let mut byte = [128u8];
+    let _ = getrandom::fill(&mut byte);
+    pause / 2 + pause * u32::from(byte[0]) / 512
+}
+
+fn data_url(jpeg: &[u8]) -> String {
+    use base64::Engine as _;
+    let data = base64::engine::general_purpose::STANDARD.encode(jpeg);
+    format!("data:image/jpeg;base64,{data}")
+}
+
+/// A request that avoids what the server has just refused, if the refusal is understood.
+/// Every change goes one way, so there are only a few of them.
+fn adapt(failure: &ModelFailure, now: Learnt, body: &Value) -> Option<Learnt> {
+    let ModelFailure::Status {
+        status: 400 | 422,
+        start,
+        code,
+        param,
+        ..
+    } = failure
+    else {
+        return None;
+    };
+    let unsupported = matches!(
+        code.as_deref(),
+        Some("unsupported_parameter" | "unsupported_value")
+    );
+    match param.as_deref() {
+        Some("max_tokens") if unsupported && !now.new_token_field => {
+            return Some(Learnt {
+                new_token_field: true,
+                ..now
+            });
+        }
+        Some("temperature") if unsupported && body.get("temperature").is_some() => {
+            return Some(Learnt {
+                temperature: false,
+                ..now
+            });
+        }
+        _ => {}
+    }
+    // The words for a refused format differ from server to server.
+    let said = format!("{} {start}", param.as_deref().unwrap_or_default()).to_lowercase();
+    let about_format = [
+        "response_format",
+        "json_schema",
+        "json_object",
+        "schema",
+        "grammar",
+        "additionalproperties",
+    ]
+    .iter()
+    .any(|word| said.contains(word));
+    if about_format && body.get("response_format").is_some() {
+        return Some(Learnt {
+            mode: now.mode.lower()?,
+            ..now
+        });
+    }
+    let pictured = body
+        .pointer("/messages/1/content")
+        .is_some_and(Value::is_array);
+    pictured.then_some(Learnt {
+        pictures: false,
+        ..now
+    })
+}
