@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the journal's format, first field of [`RunStarted`].
 pub const FORMAT: u32 = 1;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Wall clock, RFC 3339 with milliseconds, UTC. For people; order is by `seq`.
     pub time: String,
@@ -32,7 +33,7 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum What {
     RunStarted(RunStarted),
@@ -84,6 +85,8 @@ pub enum What {
         credential: String,
         form: String,
     },
+    /// How often the scenario passed under `--repeat`; comes after its last attempt.
+    Rated(Rated),
     TearDown {
         what: String,
         ok: bool,
@@ -95,7 +98,7 @@ pub enum What {
     },
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStarted {
     pub format: u32,
     pub version: String,
@@ -114,7 +117,7 @@ pub struct RunStarted {
     pub jobs: u32,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Selected {
     pub id: String,
     pub name: String,
@@ -123,7 +126,7 @@ pub struct Selected {
     pub tags: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioStarted {
     pub name: String,
     pub goal: Option<String>,
@@ -136,7 +139,7 @@ pub struct ScenarioStarted {
 }
 
 /// Where a step stands: `3`, `3.2` inside a flow, `p4` for the planner's fourth.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepStarted {
     pub step: String,
     /// The step as a sentence ("Click button “Sign in”").
@@ -155,7 +158,7 @@ pub struct StepStarted {
 }
 
 /// How a target was found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resolved {
     pub step: String,
     /// `exact`, `folded`, `near`, `locked`, `model`, `planner`, `text`, `test id`, `css`
@@ -171,7 +174,7 @@ pub struct Resolved {
     pub healed: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rival {
     pub role: String,
     pub name: String,
@@ -180,7 +183,7 @@ pub struct Rival {
     pub place: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelCalled {
     pub step: String,
     pub purpose: String,
@@ -196,7 +199,7 @@ pub struct ModelCalled {
     pub candidates_total: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Acted {
     pub step: String,
     /// `goto`, `click`, `fill`, `submit`, `wait`
@@ -214,7 +217,7 @@ pub struct Acted {
     pub reason: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Frame {
     pub step: String,
     /// Path below the scenario's run folder; `None` when withheld.
@@ -233,7 +236,7 @@ pub struct Frame {
     pub unsettled: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Redaction {
     /// x, y, width, height in image pixels.
     pub rect: [i32; 4],
@@ -241,7 +244,7 @@ pub struct Redaction {
     pub reason: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Blocked {
     pub method: Option<String>,
     pub scheme: String,
@@ -258,7 +261,9 @@ pub struct Blocked {
 }
 
 /// Statuses of the language document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Hash, PartialOrd, Ord,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     Passed,
@@ -279,7 +284,7 @@ pub enum Status {
     Skipped,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepFinished {
     pub step: String,
     pub status: Status,
@@ -290,7 +295,7 @@ pub struct StepFinished {
 }
 
 /// Why something failed, in parts that each sink lays out itself.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
     /// Stable word: `not_found`, `ambiguous`, `covered`, `disabled`, `login_rejected`, …
     pub reason: String,
@@ -304,7 +309,7 @@ pub struct Failure {
     pub excerpt: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Looked {
     /// `first`, `second`
     pub look: String,
@@ -313,7 +318,7 @@ pub struct Looked {
     pub title: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// The `expect` line as written.
     pub line: String,
@@ -322,7 +327,7 @@ pub struct Finding {
     pub saw: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioFinished {
     pub status: Status,
     /// Stable word: `completed`, `login_rejected`, `undeclared_write`, `step_failed`, …
@@ -343,7 +348,21 @@ pub struct ScenarioFinished {
     pub ms_by_part: BTreeMap<String, u64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A pass rate over repeated attempts, with its 95 % Wilson interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rated {
+    pub passed: u32,
+    pub of: u32,
+    /// Bounds of the interval, 0 to 1.
+    pub low: f64,
+    pub high: f64,
+    /// `--min-rate`, judged on `low`.
+    pub minimum: Option<f64>,
+    /// The verdict over all attempts.
+    pub holds: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SnapshotVerdict {
     /// `tutorial`, `steps`
     pub what: String,
@@ -354,7 +373,7 @@ pub struct SnapshotVerdict {
     pub diff: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Same,

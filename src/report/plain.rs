@@ -1,0 +1,205 @@
+//! Text that others wrote, made harmless before a sink shows it.
+//!
+//! Pages, models and drivers may put terminal controls, reordering marks or characters XML cannot
+//! hold into any string. Sequences go as a whole (a bare `[31m` would litter the report), and
+//! nothing here depends on a feature flag of some crate.
+
+use std::borrow::Cow;
+
+/// For a terminal or a text file: no control but `\n`, no escape sequence, direction marks shown.
+pub fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in strip(text).chars() {
+        match c {
+            '\u{200e}'
+            | '\u{200f}'
+            | '\u{061c}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => shown(c, &mut out),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// [`plain`] on one line: line ends and runs of space become one space.
+pub fn line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in plain(text).split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// For XML and HTML: only characters XML 1.0 allows, no escape sequence, line ends as `\n`.
+///
+/// Marks that reorder what follows are shown, since they could make one name look like another;
+/// the single marks that right-to-left text needs stay.
+pub fn markup(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in strip(text).chars() {
+        match c {
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => shown(c, &mut out),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn shown(c: char, out: &mut String) {
+    use std::fmt::Write;
+    let _ = write!(out, "⟨U+{:04X}⟩", c as u32);
+}
+
+/// Drops escape sequences as a whole, other controls, and characters XML cannot hold.
+fn strip(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| c == '\t' || unfit(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => escape(&mut rest),
+            '\u{9b}' => control_sequence(&mut rest),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => string_sequence(&mut rest),
+            '\n' => out.push('\n'),
+            // A lone carriage return ends a line too: it must not let later text overwrite earlier.
+            '\r' => {
+                if rest.peek() != Some(&'\n') {
+                    out.push('\n');
+                }
+            }
+            '\u{85}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
+            '\t' => out.push_str("    "),
+            c if unfit(c) => {}
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Controls and the non-characters; surrogates cannot occur in a `str`.
+fn unfit(c: char) -> bool {
+    (c.is_control() && c != '\n')
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{fdd0}'..='\u{fdef}')
+        || (c as u32) & 0xfffe == 0xfffe
+}
+
+type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+
+fn escape(rest: &mut Rest) {
+    match rest.peek() {
+        Some('[') => {
+            rest.next();
+            control_sequence(rest);
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            rest.next();
+            string_sequence(rest);
+        }
+        _ => {
+            while rest.next_if(|c| matches!(c, ' '..='/')).is_some() {}
+            rest.next_if(|c| matches!(c, '0'..='~'));
+        }
+    }
+}
+
+/// Parameters, intermediates, one final character; a cut sequence ends where it stops fitting.
+fn control_sequence(rest: &mut Rest) {
+    while rest.next_if(|c| matches!(c, ' '..='?')).is_some() {}
+    rest.next_if(|c| matches!(c, '@'..='~'));
+}
+
+/// Up to its terminator, but never past the end of the line: an open one must not eat a report.
+fn string_sequence(rest: &mut Rest) {
+    while let Some(c) = rest.next_if(|c| *c != '\n') {
+        match c {
+            '\u{7}' | '\u{9c}' => return,
+            '\u{1b}' => {
+                rest.next_if_eq(&'\\');
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// At most about `limit` bytes: the beginning, a mark that says how much is gone, the end.
+pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
+    if text.len() <= limit {
+        return Cow::Borrowed(text);
+    }
+    let head = text.floor_char_boundary(limit * 2 / 3);
+    let tail = text.ceil_char_boundary(text.len() - limit / 3);
+    Cow::Owned(format!(
+        "{}\n[… {} bytes cut …]\n{}",
+        &text[..head],
+        tail - head,
+        &text[tail..]
+    ))
+}
+
+/// One line of at most `limit` characters, with an ellipsis where it was cut.
+pub fn short(text: &str, limit: usize) -> String {
+    cut_line(&line(text), limit)
+}
+
+/// At most `limit` characters of a line that is clean already.
+pub fn cut_line(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit.saturating_sub(1)) {
+        Some((at, c)) if at + c.len_utf8() < text.len() => format!("{}…", &text[..at]),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_099_sequences_go_as_a_whole() {
+        assert_eq!(plain("\u{1b}[31mred\u{1b}[0m"), "red");
+        assert_eq!(plain("\u{9b}1;31mred\u{9b}m"), "red");
+        assert_eq!(plain("a\u{1b}]0;title\u{7}b"), "ab");
+        assert_eq!(plain("a\u{1b}]8;;http://x\u{1b}\\b"), "ab");
+        assert_eq!(plain("a\u{1b}(Bb\u{1b}cc"), "abc");
+        assert_eq!(plain("cut at the end\u{1b}[3"), "cut at the end");
+        assert_eq!(plain("open\u{1b}]0;never closed\nnext"), "open\nnext");
+    }
+
+    #[test]
+    fn controls_and_non_characters_go_and_line_ends_agree() {
+        assert_eq!(
+            plain("a\u{0}\u{8}b\u{7f}\u{80}c\u{fffe}\u{ffff}\u{1ffff}"),
+            "abc"
+        );
+        assert_eq!(
+            plain("one\r\ntwo\rthree\u{2028}four"),
+            "one\ntwo\nthree\nfour"
+        );
+        assert_eq!(markup("tab\there"), "tab    here");
+    }
+
+    #[test]
+    fn marks_that_reorder_are_shown() {
+        assert_eq!(plain("x\u{202e}fdp.exe"), "x⟨U+202E⟩fdp.exe");
+        assert_eq!(markup("x\u{2066}y"), "x⟨U+2066⟩y");
+        assert_eq!(markup("שלום\u{200f}"), "שלום\u{200f}");
+    }
+
+    #[test]
+    fn cutting_keeps_both_ends_and_whole_characters() {
+        let text = "漢".repeat(1000);
+        let cut = cut(&text, 300);
+        assert!(cut.len() < 360);
+        assert!(cut.starts_with('漢') && cut.ends_with('漢'));
+        assert!(cut.contains("bytes cut"));
+        assert_eq!(short("abcdef", 4), "abc…");
+        assert_eq!(short("abcd", 4), "abcd");
+        assert_eq!(short("a\nb", 9), "a b");
+    }
+}
