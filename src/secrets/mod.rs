@@ -1,1 +1,27 @@
-//! (room not built yet)
+//! Secrets: where their values come from, what shapes they can take, and how they are kept out of
+//! everything that leaves the program.
+//!
+//! The room has three doors. [`Sources`] turns a credential's *name* into a [`Credential`];
+//! [`Scrubber`] turns any text into [`Clean`] text; [`Scanner`] looks through bytes that are about
+//! to be stored. A value lives in [`Secret`], which can be neither printed nor serialised, so that
+//! a leak has to be written on purpose.
+
+mod clean;
+pub mod command;
+pub mod fold;
+pub mod forms;
+mod matcher;
+pub mod origin;
+pub mod private_file;
+pub mod scrub;
+pub mod sources;
+pub mod totp;
+pub mod value;
+pub mod vault;
+mod vault_body;
+
+pub use scrub::{Clean, HIDDEN, Hit, Kind, Pattern, Scrubber, hide_user_name};
+pub use sources::{Credential, CredentialProblem, CredentialSettings, SourceError, Sources};
+pub use totp::Totp;
+pub use value::{EmptySecret, Secret};
+pub use vault::{Vault, VaultError};

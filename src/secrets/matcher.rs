@@ -1,0 +1,347 @@
+//! The search itself: all forms of all values in one pass, overlaps merged.
+//!
+//! Overlapping matches are all found and their union is replaced: replacing one value first would
+//! cut another one in two and leave a readable piece of it.
+
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use super::fold;
+use super::forms::{Edge, Form, LONG, Remedy};
+
+/// One registered value or mask, as the matcher knows it.
+pub struct Entry {
+    /// `‹name.field›`
+    pub placeholder: String,
+    /// `name.field`, for reports.
+    pub label: String,
+    pub forms: Vec<Form>,
+    /// Folded forms for the loose search; empty for short values.
+    pub loose: Vec<Vec<u8>>,
+    pub word: bool,
+}
+
+/// A pattern a person asked to be masked.
+pub struct MaskEntry {
+    pub placeholder: String,
+    pub pattern: regex::Regex,
+}
+
+#[derive(Clone, Copy)]
+struct Needle {
+    entry: usize,
+    form: &'static str,
+    word: bool,
+}
+
+/// Built once per registration, shared by every search.
+#[derive(Default)]
+pub struct Matcher {
+    placeholders: Vec<String>,
+    labels: Vec<String>,
+    exact: Needles,
+    loose: Needles,
+    hidden: Needles,
+    own: Option<AhoCorasick>,
+    masks: Vec<(usize, regex::Regex)>,
+}
+
+#[derive(Default)]
+struct Needles {
+    automaton: Option<AhoCorasick>,
+    needles: Vec<Needle>,
+}
+
+/// A place in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub range: Range<usize>,
+    pub entry: usize,
+    pub form: &'static str,
+}
+
+/// Above this, a table of states would cost more memory than it saves time.
+const TABLE_LIMIT: usize = 48 * 1024;
+
+fn automaton(patterns: &[&[u8]]) -> Option<AhoCorasick> {
+    if patterns.is_empty() {
+        return None;
+    }
+    let size: usize = patterns.iter().map(|p| p.len()).sum();
+    let build = |kind| {
+        AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .kind(Some(kind))
+            .build(patterns)
+    };
+    let kind = if size < TABLE_LIMIT {
+        AhoCorasickKind::DFA
+    } else {
+        AhoCorasickKind::ContiguousNFA
+    };
+    // Building fails only past 2^31 states. The plainest kind takes what the others refuse.
+    build(kind)
+        .or_else(|_| build(AhoCorasickKind::NoncontiguousNFA))
+        .ok()
+}
+
+impl Needles {
+    fn new(list: Vec<(&[u8], Needle)>) -> Self {
+        let patterns: Vec<&[u8]> = list.iter().map(|(bytes, _)| *bytes).collect();
+        Self {
+            automaton: automaton(&patterns),
+            needles: list.into_iter().map(|(_, needle)| needle).collect(),
+        }
+    }
+
+    fn search(&self, haystack: &[u8], mut hit: impl FnMut(Range<usize>, Needle)) {
+        if let Some(automaton) = &self.automaton {
+            for m in automaton.find_overlapping_iter(haystack) {
+                hit(m.range(), self.needles[m.pattern().as_usize()]);
+            }
+        }
+    }
+}
+
+impl Matcher {
+    pub fn new(entries: &[Entry], masks: &[MaskEntry]) -> Self {
+        let mut exact = Vec::new();
+        let mut loose = Vec::new();
+        let mut hidden = Vec::new();
+        for (at, entry) in entries.iter().enumerate() {
+            for form in &entry.forms {
+                let needle = Needle {
+                    entry: at,
+                    form: form.name,
+                    word: form.edge == Edge::Word,
+                };
+                match form.remedy {
+                    Remedy::Redact => exact.push((form.bytes.as_slice(), needle)),
+                    Remedy::ScanOnly => hidden.push((form.bytes.as_slice(), needle)),
+                }
+            }
+            for folded in &entry.loose {
+                let needle = Needle {
+                    entry: at,
+                    form: "folded",
+                    word: entry.word,
+                };
+                loose.push((folded.as_slice(), needle));
+            }
+        }
+        let mut placeholders: Vec<String> = entries.iter().map(|e| e.placeholder.clone()).collect();
+        let labels = entries.iter().map(|e| e.label.clone()).collect();
+        let masks = masks
+            .iter()
+            .map(|mask| {
+                placeholders.push(mask.placeholder.clone());
+                (placeholders.len() - 1, mask.pattern.clone())
+            })
+            .collect();
+        let own: Vec<&[u8]> = placeholders.iter().map(|p| p.as_bytes()).collect();
+        let own = automaton(&own);
+        Self {
+            exact: Needles::new(exact),
+            loose: Needles::new(loose),
+            hidden: Needles::new(hidden),
+            own,
+            masks,
+            placeholders,
+            labels,
+        }
+    }
+
+    pub fn placeholder(&self, entry: usize) -> &str {
+        &self.placeholders[entry]
+    }
+
+    pub fn label(&self, entry: usize) -> &str {
+        self.labels.get(entry).map_or("mask", String::as_str)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.exact.needles.is_empty() && self.masks.is_empty()
+    }
+
+    /// Everything to replace in `text`: sorted, disjoint, at character borders, and never inside
+    /// a placeholder that stands there already.
+    pub fn find(&self, text: &str) -> Vec<Found> {
+        let (mut sure, doubtful) = self.candidates(text);
+        for (entry, pattern) in &self.masks {
+            sure.extend(
+                pattern
+                    .find_iter(text)
+                    .filter(|m| !m.is_empty())
+                    .map(|m| Found {
+                        range: m.range(),
+                        entry: *entry,
+                        form: "mask",
+                    }),
+            );
+        }
+        if sure.is_empty() && doubtful.is_empty() {
+            return sure;
+        }
+        let own = self.own_places(text);
+        settle(text, &mut sure, doubtful, &own);
+        merge(cut(sure, &own))
+    }
+
+    /// As [`Matcher::find`], for values only and stopping at the first.
+    pub fn finds_value(&self, text: &str) -> Option<Found> {
+        let (mut sure, doubtful) = self.candidates(text);
+        if sure.is_empty() && doubtful.is_empty() {
+            return None;
+        }
+        let own = self.own_places(text);
+        settle(text, &mut sure, doubtful, &own);
+        cut(sure, &own).into_iter().next()
+    }
+
+    /// Forms that are searched for but never replaced, in any bytes.
+    pub fn find_hidden(&self, bytes: &[u8]) -> Option<Found> {
+        let mut found = None;
+        self.hidden.search(bytes, |range, needle| {
+            if found.is_none() && (!needle.word || word_in_bytes(bytes, &range)) {
+                found = Some(Found {
+                    range,
+                    entry: needle.entry,
+                    form: needle.form,
+                });
+            }
+        });
+        found
+    }
+
+    /// Matches that count wherever they stand, and those that count only as whole words.
+    fn candidates(&self, text: &str) -> (Vec<Found>, Vec<Found>) {
+        let (mut sure, mut doubtful) = (Vec::new(), Vec::new());
+        let mut sort = |range, needle: Needle| {
+            let found = Found {
+                range,
+                entry: needle.entry,
+                form: needle.form,
+            };
+            if needle.word {
+                doubtful.push(found)
+            } else {
+                sure.push(found)
+            }
+        };
+        self.exact.search(text.as_bytes(), &mut sort);
+        if self.loose.automaton.is_some() {
+            let view = fold::view(text);
+            self.loose.search(&view.folded, |range, needle| {
+                let (start, end) = view.source(range.start, range.end);
+                sort(start..end, needle);
+            });
+        }
+        (sure, doubtful)
+    }
+
+    fn own_places(&self, text: &str) -> Vec<Range<usize>> {
+        self.own
+            .iter()
+            .flat_map(|own| own.find_iter(text))
+            .map(|m| m.range())
+            .collect()
+    }
+}
+
+/// Accepts whole-word matches. A neighbouring match is a border as good as a space, because a
+/// placeholder will stand there: so accepting one may make room for the next.
+fn settle(text: &str, sure: &mut Vec<Found>, mut doubtful: Vec<Found>, own: &[Range<usize>]) {
+    loop {
+        let mut touching: Vec<Range<usize>> = sure.iter().map(|f| f.range.clone()).collect();
+        touching.extend(own.iter().cloned());
+        let starts: std::collections::HashSet<usize> = touching.iter().map(|r| r.start).collect();
+        let ends: std::collections::HashSet<usize> = touching.iter().map(|r| r.end).collect();
+        let covered = |at: usize| touching.iter().any(|r| r.start < at && at < r.end);
+        let (good, rest): (Vec<_>, Vec<_>) = doubtful.into_iter().partition(|found| {
+            let Range { start, end } = found.range.clone();
+            let free = |at: usize, set: &std::collections::HashSet<usize>| {
+                set.contains(&at) || !within_word(text, at) || covered(at)
+            };
+            free(start, &ends) && free(end, &starts)
+        });
+        sure.extend(good.iter().cloned());
+        doubtful = rest;
+        if good.is_empty() || doubtful.is_empty() {
+            return;
+        }
+    }
+}
+
+/// Whether `at` stands between two letters or digits.
+fn within_word(text: &str, at: usize) -> bool {
+    let before = text[..at].chars().next_back();
+    let after = text[at..].chars().next();
+    matches!((before, after), (Some(a), Some(b)) if a.is_alphanumeric() && b.is_alphanumeric())
+}
+
+fn word_in_bytes(bytes: &[u8], range: &Range<usize>) -> bool {
+    let word = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
+    let joined = |at: usize| at > 0 && word(at - 1) && word(at);
+    !joined(range.start) && !joined(range.end)
+}
+
+/// Takes the placeholders that stand there already out of the matches.
+fn cut(found: Vec<Found>, own: &[Range<usize>]) -> Vec<Found> {
+    if own.is_empty() {
+        return found;
+    }
+    let mut out = Vec::new();
+    for found in found {
+        let mut start = found.range.start;
+        let end = found.range.end;
+        let first = own.partition_point(|r| r.end <= start);
+        for place in own[first..].iter().take_while(|r| r.start < end) {
+            if start < place.start {
+                out.push(Found {
+                    range: start..place.start,
+                    ..found.clone()
+                });
+            }
+            start = place.end;
+        }
+        if start < end {
+            out.push(Found {
+                range: start..end,
+                ..found
+            });
+        }
+    }
+    out
+}
+
+/// Joins overlapping matches; the longest one gives its name.
+fn merge(mut found: Vec<Found>) -> Vec<Found> {
+    found.sort_by_key(|f| (f.range.start, std::cmp::Reverse(f.range.end), f.entry));
+    let mut out: Vec<(Found, usize)> = Vec::new();
+    for next in found {
+        let length = next.range.len();
+        match out.last_mut() {
+            Some((last, longest)) if next.range.start < last.range.end => {
+                last.range.end = last.range.end.max(next.range.end);
+                if length > *longest {
+                    *longest = length;
+                    (last.entry, last.form) = (next.entry, next.form);
+                }
+            }
+            _ => out.push((next, length)),
+        }
+    }
+    out.into_iter().map(|(found, _)| found).collect()
+}
+
+/// Folded needles of a value, if enough of it is left to be told from ordinary text.
+pub fn loose_needles(value: &str) -> Vec<Vec<u8>> {
+    let mut needles = vec![fold::fold_plain(value)];
+    let unescaped = fold::view(value).folded;
+    if unescaped != needles[0] {
+        needles.push(unescaped);
+    }
+    needles.retain(|n| n.len() >= LONG);
+    needles
+}

@@ -1,0 +1,267 @@
+//! The scrubber: the one place where text becomes text that may leave.
+//!
+//! Values are known by `name.field`, never by name alone, and one value has one placeholder
+//! whoever registered it first.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+pub use super::clean::Clean;
+use super::forms::{self, SHORTEST};
+use super::matcher::{Entry, MaskEntry, Matcher, loose_needles};
+use super::value::Secret;
+
+/// What a log shows for a typed secret, whatever its length.
+pub const HIDDEN: &str = "[HIDDEN]";
+
+/// What a value is, which decides how eagerly it is matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Password,
+    /// Matched as a whole word only: names turn up inside ordinary text.
+    Username,
+    /// A one-time code. It stays registered for the whole run so that the last scan sees it.
+    Otp,
+    /// A model key, a bearer or approver token, a vault identity.
+    Key,
+    /// A session cookie's value. Register only HttpOnly ones or those of 16 characters and more.
+    Cookie,
+}
+
+/// What a `mask:` entry looks for in text.
+#[derive(Debug, Clone)]
+pub enum Pattern {
+    Literal(String),
+    Matching(regex::Regex),
+}
+
+/// A value found in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    pub range: Range<usize>,
+    /// `‹name.field›`
+    pub placeholder: String,
+}
+
+#[derive(Default)]
+struct Book {
+    entries: Vec<Entry>,
+    /// Every registered value with its entry's placeholder, short ones included.
+    values: Vec<(Secret, String)>,
+    masks: Vec<MaskEntry>,
+    warnings: Vec<String>,
+}
+
+#[derive(Default)]
+struct Shared {
+    book: Mutex<Book>,
+    matcher: RwLock<Arc<Matcher>>,
+}
+
+/// Knows every secret of a run. Clones share what is registered.
+#[derive(Clone, Default)]
+pub struct Scrubber(Arc<Shared>);
+
+impl Scrubber {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From now on the value is found in all its forms and stands as `‹credential.field›`.
+    /// Registering a value again changes nothing, its first name stays.
+    pub fn register(&self, credential: &str, field: &str, value: &Secret, kind: Kind) {
+        self.enter(format!("{credential}.{field}"), value, kind);
+    }
+
+    /// A secret of the runner's own (model key, token), shown as `‹name›`.
+    pub fn register_key(&self, name: &str, value: &Secret) {
+        self.enter(name.to_owned(), value, Kind::Key);
+    }
+
+    fn enter(&self, label: String, value: &Secret, kind: Kind) {
+        let mut book = self.book();
+        let text = value.expose();
+        if book.values.iter().any(|(known, _)| known.expose() == text) {
+            return;
+        }
+        let placeholder = format!("‹{label}›");
+        book.values.push((value.duplicate(), placeholder.clone()));
+        if text.chars().count() < SHORTEST {
+            book.warnings.push(format!(
+                "{label} is shorter than {SHORTEST} characters: it is hidden in its own field only, \
+                 not wherever a page shows it. Use a longer value."
+            ));
+            return;
+        }
+        let loose = match kind {
+            Kind::Otp => Vec::new(),
+            _ => loose_needles(text),
+        };
+        let word = text.len() < forms::LONG || matches!(kind, Kind::Username | Kind::Otp);
+        book.entries.push(Entry {
+            placeholder,
+            label,
+            forms: forms::forms(text, kind),
+            loose,
+            word,
+        });
+        self.rebuild(&book);
+    }
+
+    /// Text that matches stands as `‹name›` from now on.
+    pub fn mask(&self, pattern: Pattern, name: &str) {
+        let pattern = match pattern {
+            Pattern::Literal(text) if text.is_empty() => return,
+            Pattern::Literal(text) => match regex::Regex::new(&regex::escape(&text)) {
+                Ok(pattern) => pattern,
+                // Only a text beyond the size limit gets here; as a value it has no limit.
+                Err(_) => return self.mask_as_value(text, name),
+            },
+            Pattern::Matching(pattern) => pattern,
+        };
+        let mut book = self.book();
+        book.masks.push(MaskEntry {
+            placeholder: format!("‹{name}›"),
+            pattern,
+        });
+        self.rebuild(&book);
+    }
+
+    fn mask_as_value(&self, text: String, name: &str) {
+        if let Ok(value) = Secret::new(text) {
+            self.register_key(name, &value);
+        }
+    }
+
+    /// Every value and mask in `text`, sorted and disjoint.
+    pub fn find(&self, text: &str) -> Vec<Hit> {
+        let matcher = self.matcher();
+        matcher
+            .find(text)
+            .into_iter()
+            .map(|found| Hit {
+                range: found.range,
+                placeholder: matcher.placeholder(found.entry).to_owned(),
+            })
+            .collect()
+    }
+
+    /// `text` with placeholders for values. Cut for length after this, never before.
+    pub fn clean(&self, text: &str) -> Clean {
+        let matcher = self.matcher();
+        let found = matcher.find(text);
+        if found.is_empty() {
+            return Clean::scrubbed(text);
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        for found in found {
+            out.push_str(&text[at..found.range.start]);
+            out.push_str(matcher.placeholder(found.entry));
+            at = found.range.end;
+        }
+        out.push_str(&text[at..]);
+        Clean::scrubbed(out)
+    }
+
+    /// Cleans texts that stand beside each other on a page, so that a value spread over several
+    /// of them (one letter per element) is found. The placeholder goes where the value begins.
+    pub fn clean_pieces<'a>(&self, pieces: impl IntoIterator<Item = &'a str>) -> Vec<Clean> {
+        let pieces: Vec<&str> = pieces.into_iter().collect();
+        let matcher = self.matcher();
+        let joined = pieces.join("\n");
+        let found = matcher.find(&joined);
+        let mut out = Vec::with_capacity(pieces.len());
+        let mut start = 0;
+        for piece in pieces {
+            let end = start + piece.len();
+            let mut text = String::with_capacity(piece.len());
+            let mut at = start;
+            let first = found.partition_point(|f| f.range.end <= start);
+            for found in found[first..].iter().take_while(|f| f.range.start < end) {
+                if found.range.start >= start {
+                    text.push_str(&joined[at..found.range.start]);
+                    text.push_str(matcher.placeholder(found.entry));
+                }
+                at = found.range.end.min(end);
+            }
+            text.push_str(&joined[at..end]);
+            out.push(Clean::scrubbed(text));
+            start = end + 1;
+        }
+        out
+    }
+
+    /// For value places (a field's value, typed text): the placeholder if `text` as a whole is a
+    /// registered value, however short.
+    pub fn whole_value(&self, text: &str) -> Option<Clean> {
+        let book = self.book();
+        let known = book.values.iter().find(|(value, _)| value.expose() == text);
+        known.map(|(_, placeholder)| Clean::scrubbed(placeholder.as_str()))
+    }
+
+    /// Whether a value stands in `text` in any form, also those that are never replaced.
+    pub fn contains(&self, text: &str) -> bool {
+        let matcher = self.matcher();
+        matcher.finds_value(text).is_some() || matcher.find_hidden(text.as_bytes()).is_some()
+    }
+
+    /// As [`Scrubber::contains`], for bytes about to leave. Compressed bytes must be unpacked
+    /// first; [`super::Scanner`] does.
+    pub fn contains_bytes(&self, bytes: &[u8]) -> bool {
+        let matcher = self.matcher();
+        matcher.find_hidden(bytes).is_some()
+            || matcher
+                .finds_value(&String::from_utf8_lossy(bytes))
+                .is_some()
+    }
+
+    /// Values that can't be protected page-wide; each is said once.
+    pub fn warnings(&self) -> Vec<String> {
+        self.book().warnings.clone()
+    }
+
+    pub(super) fn matcher(&self) -> Arc<Matcher> {
+        self.0
+            .matcher
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// The values themselves, for searches the matcher is not made for.
+    pub(super) fn with_values<T>(&self, mut read: impl FnMut(&str, &str) -> Option<T>) -> Vec<T> {
+        let book = self.book();
+        let values = book.values.iter();
+        values
+            .filter_map(|(v, placeholder)| read(v.expose(), placeholder))
+            .collect()
+    }
+
+    fn book(&self) -> std::sync::MutexGuard<'_, Book> {
+        self.0.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rebuild(&self, book: &Book) {
+        let matcher = Arc::new(Matcher::new(&book.entries, &book.masks));
+        *self
+            .0
+            .matcher
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = matcher;
+    }
+}
+
+/// A user name as console and log print it: three characters and asterisks, or asterisks only.
+/// Their number says nothing about the length (R5).
+pub fn hide_user_name(name: &str) -> String {
+    if name.chars().count() < 8 {
+        return "****".into();
+    }
+    let shown: String = name.chars().take(3).collect();
+    format!("{shown}****")
+}
+
+#[cfg(test)]
+#[path = "scrub_tests.rs"]
+mod tests;

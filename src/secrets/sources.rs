@@ -1,0 +1,352 @@
+//! Where a credential's values come from: environment, vault, command, in this order. The first
+//! source that has anything for a name serves it whole; a hole in it is an error, not a reason
+//! to look further, so that nobody signs in with half of one account and half of another.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+
+use super::command::{CommandError, CommandLine, TIME_LIMIT};
+use super::origin::{self, OriginError};
+use super::totp::{Totp, TotpError};
+use super::value::Secret;
+use super::vault::{Vault, VaultError};
+
+/// A table `[credentials.<name>]` of the settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CredentialSettings {
+    pub origin: Option<String>,
+    pub command: Option<FieldCommands>,
+}
+
+/// One command for the password, or one per field.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a command (a line or a list), or a table of field = command"
+)]
+pub enum FieldCommands {
+    Password(CommandLine),
+    Each(BTreeMap<String, CommandLine>),
+}
+
+impl FieldCommands {
+    fn fields(&self) -> BTreeMap<&str, &CommandLine> {
+        match self {
+            Self::Password(line) => BTreeMap::from([("password", line)]),
+            Self::Each(lines) => lines.iter().map(|(f, l)| (f.as_str(), l)).collect(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceKind {
+    Environment,
+    Vault,
+    Command,
+}
+
+impl fmt::Display for SourceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Environment => "environment",
+            Self::Vault => "vault",
+            Self::Command => "command",
+        })
+    }
+}
+
+/// A credential with its values, for the broker of one scenario.
+pub struct Credential {
+    pub name: String,
+    /// Canonical: `scheme://host[:port]`.
+    pub origin: Option<String>,
+    /// `username`, `password` and further ones. A TOTP seed is not a field to type: see `totp`.
+    pub fields: BTreeMap<String, Secret>,
+    pub totp: Option<Totp>,
+    pub source: SourceKind,
+}
+
+/// Why a name can't serve, known before any browser starts.
+#[derive(Debug, thiserror::Error)]
+#[error("credential {name}: {error}")]
+pub struct CredentialProblem {
+    pub name: String,
+    #[source]
+    pub error: SourceError,
+}
+
+impl CredentialProblem {
+    /// Exit code: 3 for a vault that can't be read, 2 for what a person has to write.
+    pub fn exit(&self) -> i32 {
+        match &self.error {
+            SourceError::Vault(_) => 3,
+            _ => 2,
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    #[error("the name may hold a-z, 0-9 and - only")]
+    BadName,
+    #[error(
+        "no source has it: set {variable}, run `rehearsal credentials add {name} --origin …`, or \
+         name a command under [credentials.{name}] in rehearsal.toml"
+    )]
+    NoSource { name: String, variable: String },
+    #[error("the environment variable {variable} is set but empty")]
+    SetButEmpty { variable: String },
+    #[error("the environment variable {variable} is not UTF-8 text")]
+    NotText { variable: String },
+    #[error("the {from} has no {field}{hint}; no other source is asked")]
+    NoField {
+        from: SourceKind,
+        field: String,
+        hint: String,
+    },
+    #[error(
+        "it has no origin: set {variable}, or `origin` under [credentials.{name}] in rehearsal.toml"
+    )]
+    NoOrigin { name: String, variable: String },
+    #[error("its origin {0}")]
+    Origin(#[from] OriginError),
+    #[error(
+        "rehearsal.toml binds it to {settings}, the vault to {vault}; make them the same, or drop \
+         the one in rehearsal.toml"
+    )]
+    OriginsDiffer { settings: String, vault: String },
+    #[error("its TOTP seed {0}")]
+    Totp(#[from] TotpError),
+    #[error("the command for its {field} {error}")]
+    Command {
+        field: String,
+        #[source]
+        error: CommandError,
+    },
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+}
+
+type Environment = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
+
+/// Names in, values out.
+pub struct Sources {
+    settings: BTreeMap<String, CredentialSettings>,
+    environment: Environment,
+    vault: Option<Vault>,
+    /// Fields that are used, by name; a password where nothing is said.
+    wanted: BTreeMap<String, Vec<String>>,
+}
+
+/// What the environment has for a name.
+type FromEnvironment = BTreeMap<String, Secret>;
+
+impl Sources {
+    /// The real environment; no vault yet.
+    pub fn new(settings: BTreeMap<String, CredentialSettings>) -> Self {
+        Self::with_environment(settings, |name| std::env::var_os(name))
+    }
+
+    pub fn with_environment(
+        settings: BTreeMap<String, CredentialSettings>,
+        environment: impl Fn(&str) -> Option<OsString> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            settings,
+            environment: Box::new(environment),
+            vault: None,
+            wanted: BTreeMap::new(),
+        }
+    }
+
+    /// Adds the vault, which is opened only when the environment has nothing for a name.
+    pub fn vault(mut self, vault: Option<Vault>) -> Self {
+        self.vault = vault;
+        self
+    }
+
+    /// Says that a field is used, so that its absence is found before a browser starts and its
+    /// environment variable is read. Without any, `password` is needed.
+    pub fn want(&mut self, name: &str, field: &str) {
+        let fields = self.wanted.entry(name.to_owned()).or_default();
+        if !fields.iter().any(|f| f == field) {
+            fields.push(field.to_owned());
+        }
+    }
+
+    /// What stands in the way of using these names. Runs no command.
+    pub fn check<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<CredentialProblem> {
+        let problem = |name: &str, error| CredentialProblem {
+            name: name.to_owned(),
+            error,
+        };
+        names
+            .into_iter()
+            .filter_map(|name| Some(problem(name, self.serve(name, false).err()?)))
+            .collect()
+    }
+
+    /// The values of a name. Blocks: it may open the vault or run a command.
+    pub fn load(&self, name: &str) -> Result<Credential, SourceError> {
+        self.serve(name, true)
+    }
+
+    /// With `run`, commands are run; without, they are taken to print what they should.
+    fn serve(&self, name: &str, run: bool) -> Result<Credential, SourceError> {
+        if !is_name(name) {
+            return Err(SourceError::BadName);
+        }
+        let in_environment = self.from_environment(name)?;
+        if !in_environment.is_empty() {
+            self.complete(name, SourceKind::Environment, |f| {
+                in_environment.contains_key(f)
+            })?;
+            let origin = self.origin(name)?;
+            return finish(name, origin, in_environment, SourceKind::Environment);
+        }
+        if let Some(vault) = &self.vault
+            && let Some(record) = vault.get(name)?
+        {
+            self.complete(name, SourceKind::Vault, |f| record.fields.contains_key(f))?;
+            if let Some(settings) = self.settings_origin(name)?
+                && settings != record.origin
+            {
+                return Err(SourceError::OriginsDiffer {
+                    settings,
+                    vault: record.origin,
+                });
+            }
+            return finish(name, record.origin, record.fields, SourceKind::Vault);
+        }
+        let Some(commands) = self.settings.get(name).and_then(|s| s.command.as_ref()) else {
+            return Err(SourceError::NoSource {
+                name: name.to_owned(),
+                variable: variable(name, "password"),
+            });
+        };
+        let commands = commands.fields();
+        self.complete(name, SourceKind::Command, |f| commands.contains_key(f))?;
+        let origin = self.origin(name)?;
+        let mut fields = BTreeMap::new();
+        for (field, line) in commands.into_iter().filter(|_| run) {
+            let value = line
+                .secret(TIME_LIMIT)
+                .map_err(|error| SourceError::Command {
+                    field: field.to_owned(),
+                    error,
+                })?;
+            fields.insert(field.to_owned(), value);
+        }
+        finish(name, origin, fields, SourceKind::Command)
+    }
+
+    fn needed(&self, name: &str) -> Vec<String> {
+        let wanted = self.wanted.get(name).cloned().unwrap_or_default();
+        if wanted.is_empty() {
+            vec!["password".into()]
+        } else {
+            wanted
+        }
+    }
+
+    fn complete(
+        &self,
+        name: &str,
+        from: SourceKind,
+        has: impl Fn(&str) -> bool,
+    ) -> Result<(), SourceError> {
+        match self.needed(name).into_iter().find(|field| !has(field)) {
+            None => Ok(()),
+            Some(field) => Err(SourceError::NoField {
+                from,
+                hint: match from {
+                    SourceKind::Environment => format!(": set {}", variable(name, &field)),
+                    SourceKind::Vault => format!(": run `rehearsal credentials add {name}`"),
+                    SourceKind::Command => format!(": add one under [credentials.{name}.command]"),
+                },
+                field,
+            }),
+        }
+    }
+
+    fn from_environment(&self, name: &str) -> Result<FromEnvironment, SourceError> {
+        let mut fields = BTreeMap::new();
+        let mut names = vec!["username", "password", "totp"];
+        let wanted = self.wanted.get(name).into_iter().flatten();
+        names.extend(wanted.map(String::as_str));
+        for field in names {
+            if let Some(value) = self.variable(&variable(name, field))? {
+                fields.insert(field.to_owned(), value);
+            }
+        }
+        Ok(fields)
+    }
+
+    fn variable(&self, variable: &str) -> Result<Option<Secret>, SourceError> {
+        let Some(value) = (self.environment)(variable) else {
+            return Ok(None);
+        };
+        let variable = || variable.to_owned();
+        let value = value.into_string().map_err(|_| SourceError::NotText {
+            variable: variable(),
+        })?;
+        let value = Secret::new(value).map_err(|_| SourceError::SetButEmpty {
+            variable: variable(),
+        })?;
+        Ok(Some(value))
+    }
+
+    /// The origin for sources that don't keep one: the environment's over the settings'.
+    fn origin(&self, name: &str) -> Result<String, SourceError> {
+        let variable = variable(name, "origin");
+        if let Some(text) = self.variable(&variable)? {
+            return Ok(origin::canonical(text.expose())?);
+        }
+        self.settings_origin(name)?
+            .ok_or_else(|| SourceError::NoOrigin {
+                name: name.to_owned(),
+                variable,
+            })
+    }
+
+    fn settings_origin(&self, name: &str) -> Result<Option<String>, SourceError> {
+        let text = self.settings.get(name).and_then(|s| s.origin.as_deref());
+        Ok(text.map(origin::canonical).transpose()?)
+    }
+}
+
+fn finish(
+    name: &str,
+    origin: String,
+    mut fields: BTreeMap<String, Secret>,
+    source: SourceKind,
+) -> Result<Credential, SourceError> {
+    let totp = fields
+        .remove("totp")
+        .map(|seed| Totp::parse(&seed))
+        .transpose()?;
+    Ok(Credential {
+        name: name.to_owned(),
+        origin: Some(origin),
+        fields,
+        totp,
+        source,
+    })
+}
+
+/// Whether `name` is a credential name.
+pub fn is_name(name: &str) -> bool {
+    let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    !name.is_empty() && name.bytes().all(fits)
+}
+
+/// `code-host-user`, `password` → `CODE_HOST_USER_PASSWORD`.
+pub fn variable(name: &str, field: &str) -> String {
+    format!("{name}_{field}").to_uppercase().replace('-', "_")
+}
+
+#[cfg(test)]
+#[path = "sources_tests.rs"]
+mod tests;
