@@ -57,6 +57,11 @@ impl Tab {
         &self.connection
     }
 
+    /// Another tab of the same browser, by its browsing context.
+    pub fn other(&self, context: &str) -> Self {
+        Self::new(self.connection.clone(), context.to_owned())
+    }
+
     async fn send(
         &self,
         method: &'static str,

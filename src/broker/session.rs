@@ -1,0 +1,421 @@
+//! Opening, reading, going, waiting, closing.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, sleep};
+use url::Url;
+
+use crate::driver::{Browser, CallOptions, ContextSettings, Downloads, DriverError, NavFailure, Tab, UserContext, Wait};
+use crate::network::{NetEvent, Proxy};
+use crate::page::{self, NodeId, Observation};
+use crate::policy::{AllowSet, Gate, WindowId};
+use crate::scenario::{DialogAnswer, Step};
+use crate::secrets::{Credential, Scrubber};
+
+use super::types::{Answer, Arrival, BrokerError, Limits};
+use super::watch::{StepRules, Watch};
+
+/// What a broker is made of.
+pub struct Setup {
+    pub proxy: Proxy,
+    pub network: UnboundedReceiver<NetEvent>,
+    pub gate: Arc<Mutex<Gate>>,
+    pub allow: AllowSet,
+    pub scrubber: Scrubber,
+    pub credentials: BTreeMap<String, Credential>,
+    pub viewport: (u32, u32),
+    pub locale: Option<String>,
+    pub time_zone: Option<String>,
+    /// Where consented downloads go; `None` denies all.
+    pub downloads: Option<PathBuf>,
+    pub limits: Limits,
+}
+
+/// One scenario's hold on a browser.
+pub struct Broker {
+    pub(super) context: UserContext,
+    pub(super) tab: Tab,
+    pub(super) watch: Watch,
+    watching: tokio::task::JoinHandle<()>,
+    pub(super) proxy: Proxy,
+    pub(super) network: UnboundedReceiver<NetEvent>,
+    pub(super) gate: Arc<Mutex<Gate>>,
+    pub(super) allow: AllowSet,
+    pub(super) scrubber: Scrubber,
+    pub(super) credentials: BTreeMap<String, Credential>,
+    pub(super) limits: Limits,
+    pub(super) generation: u32,
+    pub(super) last: Option<Arc<Observation>>,
+    window: Option<WindowId>,
+    /// A filled secret is still in the document: structure may be read, nothing else.
+    pub(super) held: bool,
+    /// How far scrollable lists were searched for a missing name.
+    pub(super) searched: super::places::Search,
+    pub(super) volatile: std::collections::HashSet<String>,
+    pub(super) must_stop: bool,
+    pub(super) suggestions: Vec<crate::policy::Suggestion>,
+    times: BTreeMap<String, u64>,
+}
+
+/// The driver's side of `page`.
+pub(super) struct DriverRealm<'a> {
+    pub tab: &'a Tab,
+    pub deadline: Duration,
+}
+
+impl page::Realm for DriverRealm<'_> {
+    async fn call_function(
+        &self,
+        context: &str,
+        sandbox: &str,
+        declaration: &str,
+        arguments: Vec<Value>,
+        serialization: Option<Value>,
+    ) -> Result<Value, page::CallFault> {
+        let options = CallOptions { serialization, deadline: self.deadline, ..CallOptions::default() };
+        self.tab.connection().call_function(context, Some(sandbox), declaration, arguments, &options).await.map_err(|error| match error {
+            DriverError::NoSuchFrame { .. } | DriverError::NoSuchNode { .. } => page::CallFault::Gone(error.to_string()),
+            DriverError::Timeout { .. } => page::CallFault::TimedOut(error.to_string()),
+            other => page::CallFault::Refused(other.to_string()),
+        })
+    }
+}
+
+impl From<DriverError> for BrokerError {
+    fn from(error: DriverError) -> Self {
+        match &error {
+            DriverError::Lost => Self::Lost(error.to_string()),
+            DriverError::Timeout { command, after } => Self::Hung { command: (*command).to_owned(), seconds: after.as_secs() },
+            DriverError::NoSuchFrame { .. } | DriverError::NoSuchNode { .. } => Self::Stale,
+            DriverError::PageInterferes { .. } => Self::PageInterferes("a script of ours could not run as written".into()),
+            _ => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl From<page::ReadError> for BrokerError {
+    fn from(error: page::ReadError) -> Self {
+        match &error {
+            page::ReadError::Call(page::CallFault::Gone(_)) => Self::Stale,
+            page::ReadError::Call(page::CallFault::TimedOut(_)) => Self::Hung { command: "reading the page".into(), seconds: 10 },
+            page::ReadError::Call(page::CallFault::Refused(why)) if why.contains("lost") => Self::Lost(why.clone()),
+            _ => Self::PageInterferes(error.to_string()),
+        }
+    }
+}
+
+impl Broker {
+    pub async fn open(browser: &Browser, setup: Setup) -> Result<Self, BrokerError> {
+        let began = Instant::now();
+        let mut context = browser
+            .new_context(ContextSettings {
+                proxy: setup.proxy.address().to_string(),
+                insecure_certs: true,
+                viewport: setup.viewport,
+                locale: setup.locale,
+                time_zone: setup.time_zone,
+                downloads: setup.downloads.map_or(Downloads::Deny, Downloads::Folder),
+            })
+            .await?;
+        context.add_preload(page::script::INSTALL, Some(page::script::SANDBOX)).await?;
+        context.add_preload(NO_WORKERS, None).await?;
+        let tab = context.new_tab().await?;
+        let events = context.events().ok_or_else(|| BrokerError::Other("the context's events were taken already".into()))?;
+        let (watch, watching) = Watch::start(&context, events, &tab, setup.allow.clone());
+        let mut broker = Self {
+            context,
+            tab,
+            watch,
+            watching,
+            proxy: setup.proxy,
+            network: setup.network,
+            gate: setup.gate,
+            allow: setup.allow,
+            scrubber: setup.scrubber,
+            credentials: setup.credentials,
+            limits: setup.limits,
+            generation: 0,
+            last: None,
+            window: None,
+            held: false,
+            searched: super::places::Search::default(),
+            volatile: std::collections::HashSet::new(),
+            must_stop: false,
+            suggestions: Vec::new(),
+            times: BTreeMap::new(),
+        };
+        broker.spent("browser", began);
+        Ok(broker)
+    }
+
+    pub(super) fn spent(&mut self, part: &str, since: Instant) {
+        *self.times.entry(part.to_owned()).or_default() += since.elapsed().as_millis() as u64;
+    }
+
+    /// Milliseconds by part, for the report.
+    pub fn times(&self) -> BTreeMap<String, u64> {
+        self.times.clone()
+    }
+
+    pub(super) fn realm(&self) -> DriverRealm<'_> {
+        DriverRealm { tab: &self.tab, deadline: self.limits.command }
+    }
+
+    // ---- steps -----------------------------------------------------------------------------
+
+    /// Sets the rules of a step: dialogs, tabs, downloads, and its write window.
+    pub fn begin_step(&mut self, step: &Step) {
+        {
+            let mut state = self.watch.state();
+            state.rules = StepRules {
+                dialog: step.dialog.as_ref().map(|d| match d {
+                    DialogAnswer::Accept(text) => Answer::Accept(text.clone()),
+                    DialogAnswer::Dismiss => Answer::Dismiss,
+                }),
+                follow_tab: step.opens_tab,
+                download: step.download.is_some(),
+            };
+            state.dialogs_answered = 0;
+        }
+        self.searched = super::places::Search::default();
+        if let Some(what) = &step.write {
+            self.window = Some(self.gate().open_window(&what.value));
+        }
+    }
+
+    pub fn end_step(&mut self) {
+        if let Some(window) = self.window.take() {
+            self.gate().close_window(window);
+        }
+        self.watch.state().rules = StepRules::default();
+    }
+
+    pub(super) fn gate(&self) -> std::sync::MutexGuard<'_, Gate> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A refusal came in: nothing more is worth waiting for.
+    pub fn must_stop(&self) -> bool {
+        self.must_stop
+    }
+
+    /// A filled secret is still in the document: no picture, no model, no values.
+    pub fn is_protected(&self) -> bool {
+        self.held
+    }
+
+    pub fn suggestions(&self) -> &[crate::policy::Suggestion] {
+        &self.suggestions
+    }
+
+    // ---- reading ---------------------------------------------------------------------------
+
+    pub fn last(&self) -> Option<Arc<Observation>> {
+        self.last.clone()
+    }
+
+    /// Documents the driven tab has loaded so far.
+    pub fn documents_loaded(&self) -> u64 {
+        self.watch.state().documents
+    }
+
+    /// Reads the page afresh. A document that goes away in the middle is waited for.
+    pub async fn look(&mut self) -> Result<Arc<Observation>, BrokerError> {
+        let began = Instant::now();
+        let until = began + self.limits.navigation;
+        loop {
+            self.follow().await?;
+            self.generation += 1;
+            let allow = self.allow.clone();
+            let may = move |address: &str| address_allowed(&allow, address);
+            let wish = page::Wish { generation: self.generation, values: !self.held, may_read: &may };
+            let read = page::observe(&self.realm(), self.tab.id(), &wish, &self.scrubber).await;
+            match read {
+                Ok(observation) => {
+                    let observation = Arc::new(observation);
+                    self.last = Some(observation.clone());
+                    self.spent("read", began);
+                    return Ok(observation);
+                }
+                Err(page::ReadError::Call(page::CallFault::Gone(_))) if Instant::now() < until => {
+                    self.watch.arrived(until - Instant::now()).await;
+                    sleep(Duration::from_millis(20)).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Drives the tab the watch says is current.
+    pub(super) async fn follow(&mut self) -> Result<(), BrokerError> {
+        let current = self.watch.state().current.clone();
+        if current.is_empty() {
+            return Err(BrokerError::Other("the page closed its last tab".into()));
+        }
+        if current != self.tab.id() {
+            self.tab = self.tab.other(&current);
+            self.tab.activate().await?;
+            self.last = None;
+            self.watch.arrived(self.limits.navigation).await;
+        }
+        Ok(())
+    }
+
+    // ---- going -----------------------------------------------------------------------------
+
+    pub async fn goto(&mut self, url: &Url, within: Duration) -> Result<Arrival, BrokerError> {
+        let began = Instant::now();
+        if let Err(denial) = self.allow.judge(url) {
+            self.must_stop = true;
+            return Ok(Arrival::Refused { reason: denial.to_string(), url: page::shown_address(url.as_str()) });
+        }
+        self.last = None;
+        let outcome = self.tab.navigate(url.as_str(), Wait::Interactive, within).await?;
+        self.spent("navigate", began);
+        Ok(self.arrival(outcome, url.as_str()))
+    }
+
+    pub async fn reload(&mut self) -> Result<(), BrokerError> {
+        let address = self.last.as_ref().map(|o| o.url.clone());
+        self.last = None;
+        match address.and_then(|a| Url::parse(&a).ok()) {
+            Some(url) => self.tab.navigate(url.as_str(), Wait::Interactive, self.limits.navigation).await.map(drop)?,
+            None => self.tab.reload(Wait::Interactive, self.limits.navigation).await.map(drop)?,
+        }
+        Ok(())
+    }
+
+    fn arrival(&mut self, outcome: crate::driver::NavOutcome, asked: &str) -> Arrival {
+        let url = self.scrubber.clean(&outcome.url).as_str().to_owned();
+        if let Some(failure) = outcome.failure {
+            let reason = match &failure {
+                NavFailure::Dns => "dns",
+                NavFailure::Refused => "connection_refused",
+                NavFailure::Disconnected => "disconnected",
+                NavFailure::TimedOut => "timeout",
+                NavFailure::Tls => "tls",
+                NavFailure::TooManyRedirects => "too_many_redirects",
+                NavFailure::UnsafePort => "unsafe_port",
+                NavFailure::Blocked => "blocked",
+                NavFailure::Aborted => "aborted",
+                NavFailure::Other(_) => "load_failed",
+            };
+            return Arrival::Failed { reason: reason.into(), message: format!("{}: {failure}", page::shown_address(asked)) };
+        }
+        match Url::parse(&outcome.url) {
+            Ok(at) if self.allow.judge(&at).is_err() => {
+                self.must_stop = true;
+                Arrival::Refused { reason: "the page redirected there, and it is not on the list of hosts".into(), url: page::shown_address(&url) }
+            }
+            Ok(at) => {
+                let other = Url::parse(asked).is_ok_and(|a| a.origin() != at.origin());
+                let note = other.then(|| format!("redirected to {}", page::shown_address(&url)));
+                Arrival::Arrived { url, note }
+            }
+            Err(_) => Arrival::Failed { reason: "load_failed".into(), message: "the page has no address".into() },
+        }
+    }
+
+    // ---- waiting ---------------------------------------------------------------------------
+
+    /// Waits for what the last action set off: a navigation, requests, changes of the document.
+    /// Bounded: a page that never goes idle costs `limits.settle` and no more.
+    pub async fn settle(&mut self) -> Result<(), BrokerError> {
+        let began = Instant::now();
+        let until = began + self.limits.settle;
+        self.watch.arrived(self.limits.navigation).await;
+        self.follow().await?;
+        loop {
+            if self.is_quiet().await || Instant::now() >= until {
+                break;
+            }
+            sleep(Duration::from_millis(15)).await;
+            self.watch.arrived(self.limits.navigation).await;
+        }
+        self.drain_network();
+        self.spent("settle", began);
+        Ok(())
+    }
+
+    /// No request of the page under way and no change of the document for two frames.
+    pub async fn is_quiet(&mut self) -> bool {
+        if self.watch.state().navigating || !self.proxy.is_quiet() {
+            return false;
+        }
+        match self.ask("quietSince", &[]).await {
+            Ok(answer) => number(&answer).is_none_or(|ms| ms >= 30.0),
+            Err(_) => false,
+        }
+    }
+
+    pub(super) async fn ask(&self, name: &'static str, arguments: &[Value]) -> Result<Value, BrokerError> {
+        self.ask_in(self.tab.id(), name, arguments).await
+    }
+
+    pub(super) async fn ask_in(&self, context: &str, name: &'static str, arguments: &[Value]) -> Result<Value, BrokerError> {
+        Ok(page::call(&self.realm(), context, name, arguments, None).await?)
+    }
+
+    /// Asks about one node of the latest observation, in its own document.
+    pub(super) async fn ask_about(&self, id: NodeId, name: &'static str, more: &[Value]) -> Result<Value, BrokerError> {
+        let document = self.document_of(id)?;
+        let mut arguments = vec![json!(id.generation), json!(id.node)];
+        arguments.extend_from_slice(more);
+        self.ask_in(&document, name, &arguments).await
+    }
+
+    /// The browsing context a node lives in; refuses nodes of older observations (R39).
+    pub(super) fn document_of(&self, id: NodeId) -> Result<String, BrokerError> {
+        let last = self.last.as_ref().ok_or(BrokerError::Stale)?;
+        if id.generation != last.generation {
+            return Err(BrokerError::Stale);
+        }
+        last.documents.get(id.document as usize).map(|d| d.context.clone()).ok_or(BrokerError::Stale)
+    }
+
+    // ---- end -------------------------------------------------------------------------------
+
+    /// Closes the context with all its tabs and its proxy.
+    pub async fn close(self) -> Result<(), BrokerError> {
+        self.watching.abort();
+        let closed = self.context.close().await;
+        self.proxy.shutdown().await;
+        match closed {
+            Ok(()) | Err(DriverError::Lost) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Frames that policy allows are read; others are named in the error.
+fn address_allowed(allow: &AllowSet, address: &str) -> bool {
+    if address.is_empty() || address.starts_with("about:") {
+        return true;
+    }
+    Url::parse(address).is_ok_and(|url| allow.judge(&url).is_ok())
+}
+
+pub(super) fn number(remote: &Value) -> Option<f64> {
+    remote["value"].as_f64()
+}
+
+pub(super) fn text(remote: &Value) -> Option<&str> {
+    page::script::remote_text(remote)
+}
+
+/// The JSON a reader function answered.
+pub(super) fn answer(remote: &Value) -> Result<Value, BrokerError> {
+    let text = text(remote).ok_or_else(|| BrokerError::PageInterferes("an answer of the reader was no text".into()))?;
+    serde_json::from_str(text).map_err(|e| BrokerError::PageInterferes(format!("an answer of the reader was no JSON: {e}")))
+}
+
+/// Service workers answer requests past every page-level check, so none is registered (R72).
+const NO_WORKERS: &str = "() => { \
+  const refuse = () => Promise.reject(new DOMException('Service workers are switched off here', 'SecurityError')); \
+  try { if (navigator.serviceWorker) Object.defineProperty(ServiceWorkerContainer.prototype, 'register', { value: refuse, writable: false, configurable: false }); } catch {} \
+}";
