@@ -2,7 +2,7 @@
 //! reads the same story everywhere.
 
 use super::exit::{Class, meaning};
-use super::model::{Attempt, ScenarioReport};
+use super::model::{Attempt, ScenarioReport, StepReport};
 use super::{Options, plain};
 use crate::event::{Rival, Status};
 
@@ -12,10 +12,10 @@ const NAMES: usize = 6;
 /// Every string is plain text; lists hold one line each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Block {
-    /// "step 3 of 5: Click button “Sign in”"
+    /// "step 3: Click button “Sign in”"
     pub step: Option<String>,
     /// `scenarios/shop/checkout.yaml:14`
-    pub place: Option<String>,
+    place: Option<String>,
     pub message: String,
     /// Source excerpt, several lines.
     pub excerpt: Option<String>,
@@ -69,25 +69,12 @@ impl Block {
             ..Self::default()
         };
         if let Some(step) = attempt.failing_step() {
-            let own: Vec<_> = attempt
-                .steps
-                .iter()
-                .filter(|s| !s.step.contains('.'))
-                .collect();
-            let of = match own.iter().any(|known| known.step == step.step) {
-                true => format!(" of {}", own.len()),
-                false => String::new(),
-            };
             block.step = Some(format!(
-                "step {}{of}: {}",
+                "step {}: {}",
                 plain::line(&step.step),
                 plain::line(&step.says)
             ));
-            let file = plain::line(&scenario.file);
-            block.place = Some(match step.line {
-                Some(line) => format!("{file}:{line}"),
-                None => file,
-            });
+            block.place = Some(place(scenario, step));
             if let Some(failure) = &step.failure {
                 if !failure.message.is_empty() && !block.message.contains(failure.message.trim()) {
                     let own = plain::plain(&failure.message);
@@ -102,7 +89,6 @@ impl Block {
                     failure.seen.iter().map(|seen| plain::short(seen, 200)),
                 );
                 block.names("nearest", failure.nearest.iter().map(named));
-                block.row("fix", failure.help.iter().map(|help| plain::line(help)));
             }
         }
         block.looks(attempt);
@@ -115,6 +101,12 @@ impl Block {
                     .filter(|b| !b.browser_own)
                     .map(stopped),
             );
+        }
+        if let Some(help) = attempt
+            .failing_step()
+            .and_then(|step| step.failure.as_ref()?.help.as_deref())
+        {
+            block.row("fix", plain::plain(help).lines().map(str::to_owned));
         }
         if let Some(frame) = attempt.evidence() {
             block.row(
@@ -188,13 +180,23 @@ impl Block {
         }
     }
 
+    /// The place, unless the excerpt says it already.
+    pub fn place(&self) -> Option<&str> {
+        let place = self.place.as_deref()?;
+        let said = self
+            .excerpt
+            .as_ref()
+            .is_some_and(|text| text.contains(place));
+        (!said).then_some(place)
+    }
+
     /// Without colour, for files.
     pub fn text(&self) -> String {
         let mut out = String::new();
         if let Some(step) = &self.step {
             out += &format!("{step}\n");
         }
-        if let Some(place) = &self.place {
+        if let Some(place) = self.place() {
             out += &format!("at {place}\n");
         }
         if !out.is_empty() {
@@ -216,6 +218,14 @@ impl Block {
             }
         }
         out
+    }
+}
+
+fn place(scenario: &ScenarioReport, step: &StepReport) -> String {
+    let file = plain::line(&scenario.file);
+    match step.line {
+        Some(line) => format!("{file}:{line}"),
+        None => file,
     }
 }
 

@@ -194,6 +194,9 @@ impl<W: Write> Console<W> {
             }
             _ => {}
         }
+        if matches!(event.what, What::ScenarioStarted(_)) {
+            self.kept.push(event.clone());
+        }
         let buffer = self.running.entry(key.clone()).or_default();
         buffer.push(event.clone());
         match &event.what {
@@ -320,7 +323,7 @@ impl<W: Write> Console<W> {
         if let Some(step) = &block.step {
             lines.push(format!("{indent}{}", self.paint(step, Paint::new().bold())));
         }
-        if let Some(place) = &block.place {
+        if let Some(place) = block.place() {
             lines.push(format!(
                 "{indent}{}",
                 self.paint(&format!("at {place}"), Paint::new().dimmed())
@@ -382,7 +385,7 @@ impl<W: Write> Console<W> {
         let mut write = || {
             lines
                 .iter()
-                .try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+                .try_for_each(|line| writeln!(out, "{}", plain::no_command(line.trim_end())))
                 .and_then(|()| out.flush())
         };
         let written = match &self.bar {
@@ -412,3 +415,6 @@ fn label_paint(label: &str) -> Paint {
         _ => Paint::new().dimmed(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,8 +26,13 @@ const ATTRIBUTE: usize = 500;
 /// Pictures linked from one case.
 const PICTURES: usize = 40;
 
-/// The report of a run.
-pub fn render(events: &[Event], options: &Options) -> Vec<u8> {
+/// The report of a run, pictures linked relative to the run folder.
+pub fn render(events: &[Event]) -> Vec<u8> {
+    render_with(events, &Options::default())
+}
+
+/// The report of a run, pictures linked from where [`Options::run_folder`] says.
+pub fn render_with(events: &[Event], options: &Options) -> Vec<u8> {
     of(&RunReport::fold(events), options)
 }
 
@@ -252,27 +257,31 @@ fn output(
             log += &format!("{:>22} {}\n", "note", plain::short(note, 300));
         }
     }
-    let mut out = text(&log, limits.output);
-    // The picture that matters first: GitLab shows only one.
+    // The picture that matters comes first, before the log: GitLab shows only the first, and
+    // Jenkins cuts the middle out of long output.
     let evidence = attempt.evidence().and_then(|frame| frame.file.as_deref());
     let others = attempt.steps.iter().flat_map(|step| &step.frames);
     let mut seen = HashSet::new();
     let mut left = limits.output / 4;
-    for file in evidence
+    let mut links = evidence
         .into_iter()
         .chain(others.filter_map(|frame| frame.file.as_deref()))
         .filter(|file| seen.insert(*file))
-        .take(PICTURES)
-    {
-        let path = plain::line(&options.frame(&scenario.id, file));
+        .map(|file| plain::line(&options.frame(&scenario.id, file)))
         // The mark has no way to escape these.
-        if path.contains(['[', ']', '|']) || path.len() > left {
-            continue;
-        }
-        left -= path.len();
-        out += &format!("\n[[ATTACHMENT|{path}]]");
-    }
-    out
+        .filter(|path| !path.contains(['[', ']', '|']))
+        .take(PICTURES)
+        .take_while(|path| {
+            left = left.saturating_sub(path.len());
+            left > 0
+        })
+        .map(|path| format!("[[ATTACHMENT|{path}]]\n"));
+    let first = links.next().unwrap_or_default();
+    format!(
+        "{first}{}{}",
+        text(&log, limits.output),
+        links.collect::<String>()
+    )
 }
 
 /// Trouble that belongs to no scenario still has to be seen where people look.
@@ -321,3 +330,6 @@ fn text(text: &str, limit: usize) -> String {
     let text = plain::markup(text).replace("[[ATTACHMENT", "[ [ATTACHMENT");
     plain::cut(&text, limit).into_owned()
 }
+
+#[cfg(test)]
+mod tests;

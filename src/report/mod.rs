@@ -7,9 +7,11 @@ mod block;
 mod console;
 pub mod exit;
 mod fold;
+pub mod json;
 pub mod junit;
 #[cfg(test)]
 mod junit_rules;
+pub mod markdown;
 pub mod model;
 mod plain;
 #[cfg(test)]
@@ -29,6 +31,8 @@ pub struct Options {
     /// end; pictures are at `<run folder>/<scenario id>/<frame file>`. Empty: paths stay relative
     /// to the run folder.
     pub run_folder: String,
+    /// The suite's folder as seen from the repository's root, for annotations; empty: the root.
+    pub suite_folder: String,
 }
 
 impl Options {
@@ -56,5 +60,12 @@ pub fn exit_code(events: &[Event]) -> i32 {
 /// Every report of a run: path below the run folder, and bytes.
 pub fn render_all(events: &[Event], options: &Options) -> Vec<(String, Vec<u8>)> {
     let run = RunReport::fold(events);
-    vec![("junit.xml".to_owned(), junit::of(&run, options))]
+    vec![
+        ("junit.xml".to_owned(), junit::of(&run, options)),
+        ("report.json".to_owned(), json::of(&run)),
+        (
+            "summary.md".to_owned(),
+            markdown::summary(&run, options).into_bytes(),
+        ),
+    ]
 }

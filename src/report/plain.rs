@@ -156,6 +156,28 @@ pub fn cut_line(text: &str, limit: usize) -> String {
     }
 }
 
+/// A line of output that no CI runner takes for a command: GitHub reads `::…` at the start of a
+/// line and `##[…`, Azure `##vso[…`, TeamCity `##teamcity[…` anywhere.
+pub fn no_command(line: &str) -> Cow<'_, str> {
+    let mut out = Cow::Borrowed(line);
+    let start = line.len() - line.trim_start().len();
+    if line[start..].starts_with("::") {
+        out.to_mut().insert(start + 1, ' ');
+    }
+    let mut from = 0;
+    while let Some(at) = out[from..].find("##") {
+        from += at + 2;
+        let rest = out[from..].trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+        if rest.starts_with('[') {
+            out.to_mut().insert(from - 1, ' ');
+        } else {
+            // `###[` holds the mark too.
+            from -= 1;
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,6 +204,18 @@ mod tests {
             "one\ntwo\nthree\nfour"
         );
         assert_eq!(markup("tab\there"), "tab    here");
+    }
+
+    #[test]
+    fn a_page_gives_no_command_to_the_ci_runner() {
+        assert_eq!(no_command("  ::add-mask::x"), "  : :add-mask::x");
+        assert_eq!(no_command("a ##[error]x"), "a # #[error]x");
+        assert_eq!(
+            no_command("##vso[task.x]y ##teamcity[z"),
+            "# #vso[task.x]y # #teamcity[z"
+        );
+        assert_eq!(no_command("###[x"), "## #[x");
+        assert_eq!(no_command("## goal, a::b"), "## goal, a::b");
     }
 
     #[test]

@@ -10,6 +10,9 @@ use super::super::model::{Counts, RunReport, ScenarioReport};
 use super::super::plain;
 use super::{Console, Outputs, colour};
 
+/// Most lines in the list of what did not pass.
+const LISTED: usize = 30;
+
 impl<W: Write> Console<W> {
     /// Prints the summary; call it once, after the last event.
     pub fn finish(&mut self, outputs: &Outputs) {
@@ -33,16 +36,19 @@ impl<W: Write> Console<W> {
 
     /// One line for each that did not pass, so that nobody has to scroll.
     fn left(&self, report: &RunReport) -> Vec<String> {
-        let bad: Vec<&ScenarioReport> = report
+        let mut bad: Vec<&ScenarioReport> = report
             .scenarios
             .iter()
             .filter(|scenario| !matches!(scenario.class(), Class::Passed | Class::Skipped))
             .collect();
+        // What went wrong stands before what merely did not happen.
+        bad.sort_by_key(|scenario| scenario.class() == Class::NotFinished);
         if bad.is_empty() {
             return Vec::new();
         }
         let mut lines: Vec<String> = bad
             .iter()
+            .take(LISTED)
             .map(|scenario| {
                 let word = self.paint(
                     &format!("{:>13}", block::word(scenario)),
@@ -60,6 +66,10 @@ impl<W: Write> Console<W> {
                 format!("{word}  {id}  {}", self.paint(&says, Paint::new().dimmed()))
             })
             .collect();
+        if bad.len() > LISTED {
+            let more = format!("… and {} more", bad.len() - LISTED);
+            lines.push(self.dim(&more, 13));
+        }
         lines.push(String::new());
         lines
     }
