@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep};
 use url::Url;
@@ -19,6 +19,11 @@ use crate::secrets::{Credential, Scrubber};
 
 use super::types::{Answer, Arrival, BrokerError, Limits};
 use super::watch::{StepRules, Watch};
+
+/// Nothing begun or ended on the network for so long: quiet.
+const NETWORK_IDLE: Duration = Duration::from_millis(20);
+/// No change of the document for two frames: quiet.
+const DOCUMENT_IDLE_MS: u64 = 32;
 
 /// What a broker is made of.
 pub struct Setup {
@@ -51,6 +56,8 @@ pub struct Broker {
     pub(super) limits: Limits,
     pub(super) generation: u32,
     pub(super) last: Option<Arc<Observation>>,
+    /// Where scrubbed secrets stand in the latest read's documents, for masks.
+    pub(super) marks: Vec<Vec<u32>>,
     window: Option<WindowId>,
     /// A filled secret is still in the document: structure may be read, nothing else.
     pub(super) held: bool,
@@ -141,6 +148,7 @@ impl Broker {
             limits: setup.limits,
             generation: 0,
             last: None,
+            marks: Vec::new(),
             window: None,
             held: false,
             searched: super::places::Search::default(),
@@ -233,12 +241,17 @@ impl Broker {
             self.generation += 1;
             let allow = self.allow.clone();
             let may = move |address: &str| address_allowed(&allow, address);
-            let wish = page::Wish { generation: self.generation, values: !self.held, may_read: &may };
-            let read = page::observe(&self.realm(), self.tab.id(), &wish, &self.scrubber).await;
+            let scrub = Scrubbing(&self.scrubber);
+            let wave = page::Wave { generation: self.generation, scrub: &scrub, allowed: &may };
+            let read = page::observe(&self.realm(), self.tab.id(), &wave).await;
             match read {
-                Ok(observation) => {
+                Ok(page::Reading { mut observation, marks }) => {
+                    if self.held {
+                        without_values(&mut observation);
+                    }
                     let observation = Arc::new(observation);
                     self.last = Some(observation.clone());
+                    self.marks = marks;
                     self.spent("read", began);
                     return Ok(observation);
                 }
@@ -344,29 +357,14 @@ impl Broker {
 
     /// No request of the page under way and no change of the document for two frames.
     pub async fn is_quiet(&mut self) -> bool {
-        if self.watch.state().navigating || !self.proxy.is_quiet() {
+        let network = *self.proxy.quiet().borrow();
+        if self.watch.state().navigating || !network.settled(std::time::Instant::now(), NETWORK_IDLE) {
             return false;
         }
-        match self.ask("quietSince", &[]).await {
-            Ok(answer) => number(&answer).is_none_or(|ms| ms >= 30.0),
+        match page::acts::quiet_since(&self.realm(), self.tab.id()).await {
+            Ok(ms) => ms >= DOCUMENT_IDLE_MS,
             Err(_) => false,
         }
-    }
-
-    pub(super) async fn ask(&self, name: &'static str, arguments: &[Value]) -> Result<Value, BrokerError> {
-        self.ask_in(self.tab.id(), name, arguments).await
-    }
-
-    pub(super) async fn ask_in(&self, context: &str, name: &'static str, arguments: &[Value]) -> Result<Value, BrokerError> {
-        Ok(page::call(&self.realm(), context, name, arguments, None).await?)
-    }
-
-    /// Asks about one node of the latest observation, in its own document.
-    pub(super) async fn ask_about(&self, id: NodeId, name: &'static str, more: &[Value]) -> Result<Value, BrokerError> {
-        let document = self.document_of(id)?;
-        let mut arguments = vec![json!(id.generation), json!(id.node)];
-        arguments.extend_from_slice(more);
-        self.ask_in(&document, name, &arguments).await
     }
 
     /// The browsing context a node lives in; refuses nodes of older observations (R39).
@@ -400,18 +398,22 @@ fn address_allowed(allow: &AllowSet, address: &str) -> bool {
     Url::parse(address).is_ok_and(|url| allow.judge(&url).is_ok())
 }
 
-pub(super) fn number(remote: &Value) -> Option<f64> {
-    remote["value"].as_f64()
+/// The scrubber as the reader needs it.
+pub(super) struct Scrubbing<'a>(pub &'a Scrubber);
+
+impl page::Scrub for Scrubbing<'_> {
+    fn find(&self, text: &str) -> Vec<(std::ops::Range<usize>, String)> {
+        self.0.find(text).into_iter().map(|hit| (hit.range, hit.placeholder.to_string())).collect()
+    }
 }
 
-pub(super) fn text(remote: &Value) -> Option<&str> {
-    page::script::remote_text(remote)
-}
-
-/// The JSON a reader function answered.
-pub(super) fn answer(remote: &Value) -> Result<Value, BrokerError> {
-    let text = text(remote).ok_or_else(|| BrokerError::PageInterferes("an answer of the reader was no text".into()))?;
-    serde_json::from_str(text).map_err(|e| BrokerError::PageInterferes(format!("an answer of the reader was no JSON: {e}")))
+/// Held (security.md 2.1): structure may be read, no value of any field.
+fn without_values(observation: &mut Observation) {
+    for document in &mut observation.documents {
+        for node in &mut document.nodes {
+            node.states.value = None;
+        }
+    }
 }
 
 /// Service workers answer requests past every page-level check, so none is registered (R72).

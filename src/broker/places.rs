@@ -1,0 +1,196 @@
+//! Targets the rules can't see in an observation: by text, by CSS, further down a scrollable list.
+
+use serde_json::json;
+
+use crate::page::{self, NodeId};
+use crate::resolve::{Chooser, Miss, MissKind, Near, Pick, place_of};
+use crate::scenario::Scope;
+use crate::text::visible;
+
+use super::session::Broker;
+use super::types::BrokerError;
+
+/// Steps down a list before the search ends.
+const MOST: u32 = 60;
+
+/// How far lists were scrolled for a name that is not there yet.
+#[derive(Debug, Clone, Default)]
+pub struct Search {
+    boxes: Option<Vec<String>>,
+    at: usize,
+    steps: u32,
+    ended: bool,
+}
+
+impl Broker {
+    /// The element that shows a text: the innermost one, lifted to its nearest actionable ancestor.
+    pub async fn by_text(&mut self, text: &str, scope: &Scope) -> Result<Result<Pick, Miss>, BrokerError> {
+        self.by(text, scope, Chooser::Text).await
+    }
+
+    /// The element a CSS selector means.
+    pub async fn by_css(&mut self, css: &str, scope: &Scope) -> Result<Result<Pick, Miss>, BrokerError> {
+        self.by(css, scope, Chooser::Css).await
+    }
+
+    async fn by(&mut self, what: &str, scope: &Scope, chooser: Chooser) -> Result<Result<Pick, Miss>, BrokerError> {
+        let observation = match self.last() {
+            Some(last) => last,
+            None => self.look().await?,
+        };
+        let words = match chooser {
+            Chooser::Css => format!("element matching {what}"),
+            _ => format!("text \"{}\"", visible(what)),
+        };
+        let scopes = match crate::resolve::scopes(&observation, &scope.within) {
+            Ok(scopes) => scopes,
+            Err(miss) => return Ok(Err(miss)),
+        };
+        let mut found = Vec::new();
+        for (index, document) in observation.documents.iter().enumerate() {
+            let answer = match chooser {
+                Chooser::Css => page::acts::query(&self.realm(), &document.context, observation.generation, index as u32, what).await?,
+                _ => page::acts::query_text(&self.realm(), &document.context, observation.generation, index as u32, what).await?,
+            };
+            match answer {
+                Ok(more) => found.extend(more),
+                Err(reason) if reason == "stale" => return Err(BrokerError::Stale),
+                Err(_) => {
+                    return Ok(Err(Miss {
+                        kind: MissKind::NotFound,
+                        message: format!("`{what}` is no CSS selector the browser understands"),
+                        nearest: Vec::new(),
+                        help: None,
+                    }));
+                }
+            }
+        }
+        // An element outside the read's own list has no place in it: scopes can't narrow it, except
+        // by the ancestors the page itself tells.
+        let mut kept = Vec::new();
+        for one in found {
+            if scopes.is_empty() || self.lies_in(one.id, &scopes, &observation).await? {
+                kept.push(one);
+            }
+        }
+        let near = |f: &page::acts::Found| Near {
+            id: f.id,
+            role: f.role.clone(),
+            name: f.name.clone(),
+            score: chooser.score(),
+            place: place_of(&observation, f.id),
+        };
+        let chosen = match (scope.nth, kept.len()) {
+            (_, 0) => {
+                return Ok(Err(Miss { kind: MissKind::NotFound, message: format!("no {words} on this page"), nearest: Vec::new(), help: None }));
+            }
+            (Some(nth), n) if nth > n => {
+                return Ok(Err(Miss {
+                    kind: MissKind::NotFound,
+                    message: format!("nth: {nth} was asked for, but {n} match {words}"),
+                    nearest: kept.iter().map(near).collect(),
+                    help: None,
+                }));
+            }
+            (Some(nth), _) => &kept[nth.max(1) - 1],
+            (None, 1) => &kept[0],
+            (None, n) => {
+                return Ok(Err(Miss {
+                    kind: MissKind::Ambiguous,
+                    message: format!("{n} elements match {words}"),
+                    nearest: kept.iter().take(10).map(near).collect(),
+                    help: Some("narrow it with `within` or `nth: 1` (counts in document order)".into()),
+                }));
+            }
+        };
+        Ok(Ok(Pick {
+            id: chosen.id,
+            chooser,
+            role: chosen.role.clone(),
+            name: self.scrubber.clean(&chosen.name).as_str().to_owned(),
+            scope: Vec::new(),
+            score: chooser.score(),
+            runner_up: None,
+            candidates: kept.len(),
+        }))
+    }
+
+    async fn lies_in(&self, id: NodeId, scopes: &[Vec<NodeId>], observation: &page::Observation) -> Result<bool, BrokerError> {
+        for scope in scopes {
+            let mut inside = false;
+            for outer in scope.iter().filter(|outer| outer.document == id.document) {
+                let document = &observation.documents[id.document as usize].context;
+                inside |= page::acts::contains(&self.realm(), document, *outer, id).await?;
+            }
+            // A frame named as scope holds whole documents.
+            inside |= scope.iter().any(|outer| {
+                let mut owner = observation.documents.get(id.document as usize).and_then(|d| d.owner);
+                while let Some(id) = owner {
+                    if id == *outer || observation.ancestors(id).any(|(a, _)| a == *outer) {
+                        return true;
+                    }
+                    owner = observation.documents.get(id.document as usize).and_then(|d| d.owner);
+                }
+                false
+            });
+            if !inside {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// One step down the scrollable lists, largest first: a virtual list builds rows as it is
+    /// scrolled. Bounded; ends where nothing moves any more.
+    pub async fn scroll_on(&mut self) -> Result<(), BrokerError> {
+        if self.searched.ended || self.searched.steps >= MOST {
+            return Ok(());
+        }
+        let context = self.tab.id().to_owned();
+        if self.searched.boxes.is_none() {
+            let boxes = page::acts::scrollers(&self.realm(), &context).await?;
+            self.searched.boxes = Some(boxes.into_iter().map(|b| b.what).collect());
+        }
+        let count = self.searched.boxes.as_ref().map_or(0, Vec::len);
+        while self.searched.at < count {
+            self.searched.steps += 1;
+            if page::acts::scroll_by(&self.realm(), &context, self.searched.at, 0.9).await? {
+                return Ok(());
+            }
+            self.searched.at += 1;
+        }
+        self.searched.ended = true;
+        Ok(())
+    }
+
+    /// What the search came to, for the failure.
+    pub fn searched(&self) -> Vec<String> {
+        match &self.searched.boxes {
+            Some(boxes) if self.searched.steps > 0 && !boxes.is_empty() => {
+                let end = if self.searched.ended { "to their ends" } else { "as far as the limit allows" };
+                vec![format!("{} scrollable areas were searched {end} ({} steps)", boxes.len(), self.searched.steps)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a search down the lists is still going on.
+    pub fn searching(&self) -> bool {
+        self.searched.boxes.as_ref().is_some_and(|b| !b.is_empty()) && !self.searched.ended && self.searched.steps < MOST
+    }
+
+    /// Scrolls the page or its largest scroll box by a share of a view; extremes mean the ends.
+    pub async fn scroll_page(&mut self, dx: i32, dy: i32) -> Result<bool, BrokerError> {
+        let moved = page::call(&self.realm(), self.tab.id(), "scrollView", &[json!(null), json!(null), share(dx), share(dy)], None).await?;
+        Ok(moved["value"].as_bool().unwrap_or(false))
+    }
+}
+
+/// Steps are nine tenths of what is seen; the extremes go to the end.
+pub(super) fn share(step: i32) -> serde_json::Value {
+    match step {
+        i32::MAX => json!("end"),
+        i32::MIN => json!("start"),
+        n => json!(f64::from(n) * 0.9),
+    }
+}
