@@ -25,6 +25,7 @@ const NO_TEXT = new Set(['script', 'style', 'template', 'noscript', 'head', 'met
 const FLAG = {
   interactive: 1, reachable: 2, disabled: 4, readOnly: 8, required: 16, invalid: 32, busy: 64, modal: 128, multiselectable: 256,
   popup: 512, multiline: 1024, live: 2048, expandedKnown: 4096, expanded: 8192, selectedKnown: 16384, selected: 32768,
+  namedByText: 1048576,
 };
 
 const LIMITS = { nodes: 200000, text: 2000000, name: 1000, value: 20000, frames: 5, depth: 3000, bytes: 24000000 };
@@ -58,6 +59,7 @@ function read(request) {
 
 function answer(state, request) {
   const active = deepActive(document);
+  const text = state.text.join('');
   const shape = {
     v: VERSION,
     generation: request.generation,
@@ -65,9 +67,9 @@ function answer(state, request) {
     title: fold(getter(Document.prototype, 'title').call(document)),
     ready: getter(Document.prototype, 'readyState').call(document) === 'complete',
     focus: active ? state.elements.indexOf(active) : -1,
-    text: state.text.join(''),
+    text,
     roles: state.roleTable, tags: state.tagTable, frames: state.frames,
-    parent: state.parent, role: state.role, name: state.name, start: state.start, end: state.end, rect: state.rect,
+    parent: state.parent, role: state.role, name: joinNames(state, text), start: state.start, end: state.end, rect: state.rect,
     tag: state.tag, flags: state.flags, frame: state.frame,
     type: state.type, testId: state.testId, href: state.href, hints: state.hints, value: state.value, options: state.options,
     disabledBy: state.disabledBy, level: state.level, column: state.column,
@@ -78,6 +80,22 @@ function answer(state, request) {
   if (state.full) shape.unread.push(['text_cut', `after ${state.at} characters`]);
   if (state.cut) shape.unread.push(['nodes_cut', `after ${state.elements.length} elements`]);
   return pack(shape);
+}
+
+// Names as one string: quotes and escapes would double the size of the answer. Where the rendered text of
+// the element is its name, a flag says so instead.
+const SEPARATOR = '\x7f';
+function joinNames(state, text) {
+  const list = state.name;
+  for (let i = 0; i < list.length; i++) {
+    const name = list[i];
+    if (!name) continue;
+    if (name === text.slice(state.start[i], state.end[i])) {
+      list[i] = '';
+      state.flags[i] |= FLAG.namedByText;
+    } else if (name.includes(SEPARATOR)) list[i] = name.replaceAll(SEPARATOR, '');
+  }
+  return list.join(SEPARATOR);
 }
 
 // JSON without lone surrogates: one of them makes a whole BiDi answer vanish.
@@ -303,7 +321,7 @@ function pushRect(element, style, state, here, hiddenFile) {
   const rect = rectOf(element);
   const r = Math.round;
   if (style.display === 'contents') state.rect.push(0, 0, -1, -1);
-  else state.rect.push(r((rect.x + here.dx) * 10) / 10, r((rect.y + here.dy) * 10) / 10, r(rect.width * 10) / 10, r(rect.height * 10) / 10);
+  else state.rect.push(r(rect.x + here.dx), r(rect.y + here.dy), r(rect.width), r(rect.height));
 }
 
 function describeNode(element, role, tag, index, interactive, testId, state, here) {
@@ -432,8 +450,7 @@ function leave(element, index, state, here) {
     table.column += span;
   } else if (role === 'row' && table.cells) {
     table.row++;
-    const written = Number(attribute(element, 'aria-rowindex'));
-    state.column.push(index, String(written >= 1 && false ? written : table.row));
+    state.column.push(index, String(table.row));
   }
 }
 
