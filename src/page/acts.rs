@@ -1,0 +1,503 @@
+//! What the broker asks of an element. Each call names the element by context and [`NodeId`]; a node of
+//! an older generation answers with [`Obstacle::Stale`], never with another element.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::observation::{NodeId, Tri};
+use super::realm::{ReadError, Realm, call, shape};
+use super::script;
+
+/// What an element is being prepared for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    Click,
+    /// Pointing at it; a disabled element may be hovered.
+    Hover,
+    Fill,
+    Drag,
+    /// A file field may be hidden: only its being enabled is looked at.
+    Upload,
+}
+
+impl Purpose {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Click => "click",
+            Self::Hover => "hover",
+            Self::Fill => "fill",
+            Self::Drag => "drag",
+            Self::Upload => "upload",
+        }
+    }
+}
+
+/// A point that belongs to the element, in CSS pixels of its context's viewport.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    pub x: f64,
+    pub y: f64,
+    /// The point lies on the element's label, which passes the click on.
+    pub on_label: bool,
+}
+
+/// What stands between an element and an action.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    #[error("the page was read again since: look the target up anew")]
+    Stale,
+    #[error("re-rendered: the element was taken out of the page after it was found")]
+    Detached,
+    #[error("disabled{}", by_words(.0))]
+    Disabled(Option<String>),
+    #[error("read-only")]
+    ReadOnly,
+    #[error("hidden since it was found")]
+    Hidden,
+    #[error("still moving")]
+    Moving,
+    #[error("it has no size")]
+    ZeroSize,
+    #[error("it lies outside what can be scrolled into view")]
+    OffScreen,
+    #[error("it lets clicks pass through (pointer-events: none)")]
+    PassesThrough,
+    #[error("covered by {0}")]
+    Covered(String),
+}
+
+fn by_words(by: &Option<String>) -> String {
+    by.as_deref()
+        .filter(|by| !by.is_empty())
+        .map(|by| format!(" {by}"))
+        .unwrap_or_default()
+}
+
+#[derive(Deserialize)]
+struct PrepareAnswer {
+    ok: bool,
+    #[serde(default)]
+    x: f64,
+    #[serde(default)]
+    y: f64,
+    #[serde(default)]
+    via: Option<String>,
+    #[serde(default)]
+    reason: Option<String>,
+    #[serde(default)]
+    by: Option<String>,
+}
+
+impl PrepareAnswer {
+    fn judged(self) -> Result<Result<Point, Obstacle>, ReadError> {
+        if self.ok {
+            return Ok(Ok(Point {
+                x: self.x,
+                y: self.y,
+                on_label: self.via.as_deref() == Some("label"),
+            }));
+        }
+        Ok(Err(match self.reason.as_deref() {
+            Some("stale") => Obstacle::Stale,
+            Some("detached") => Obstacle::Detached,
+            Some("disabled") => Obstacle::Disabled(self.by.filter(|by| !by.is_empty())),
+            Some("read_only") => Obstacle::ReadOnly,
+            Some("hidden") => Obstacle::Hidden,
+            Some("moving") => Obstacle::Moving,
+            Some("zero_size") => Obstacle::ZeroSize,
+            Some("off_screen") => Obstacle::OffScreen,
+            Some("passes_through") => Obstacle::PassesThrough,
+            Some("covered") => Obstacle::Covered(self.by.unwrap_or_default()),
+            other => return Err(shape("prepare", other.unwrap_or("no reason"))),
+        }))
+    }
+}
+
+/// Scrolls the element into view around sticky bars, waits until it stands still, and finds a point that
+/// belongs to it. Words in the obstacle come from the page: scrub them before they are shown.
+pub async fn prepare<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+    purpose: Purpose,
+) -> Result<Result<Point, Obstacle>, ReadError> {
+    let answer: PrepareAnswer =
+        asked(realm, context, "prepare", &on(id, [json!(purpose.word())])).await?;
+    answer.judged()
+}
+
+/// The element's BiDi shared id, for `input.setFiles` and pointer origins. `None`: stale or gone.
+pub async fn shared_id<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+) -> Result<Option<String>, ReadError> {
+    let value = call(realm, context, "element", &on(id, []), None).await?;
+    Ok(script::remote_node(&value).map(str::to_owned))
+}
+
+/// Context of the element's own document: another one than `context` inside a same-origin frame.
+pub async fn own_context<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+) -> Result<Option<String>, ReadError> {
+    let value = call(realm, context, "windowAt", &on(id, []), None).await?;
+    Ok(script::remote_window(&value).map(str::to_owned))
+}
+
+/// Focuses the element; says whether keys would now go to it.
+pub async fn focus<R: Realm>(realm: &R, context: &str, id: NodeId) -> Result<bool, ReadError> {
+    truth(realm, context, "focus", &on(id, [])).await
+}
+
+/// Would keys go to the element? Asked before each key of a secret.
+pub async fn has_focus<R: Realm>(realm: &R, context: &str, id: NodeId) -> Result<bool, ReadError> {
+    truth(realm, context, "hasFocus", &on(id, [])).await
+}
+
+/// Selects what the field holds, so that keys replace it.
+pub async fn select_text<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+) -> Result<bool, ReadError> {
+    truth(realm, context, "selectText", &on(id, [])).await
+}
+
+pub async fn scroll_into_view<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+) -> Result<bool, ReadError> {
+    truth(realm, context, "scrollIntoView", &on(id, [])).await
+}
+
+/// What a field answered after it was set.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct SetAnswer {
+    #[serde(default)]
+    pub ok: bool,
+    pub value: Option<String>,
+    /// `not_settable`, `not_a_select`, `no_such_option`, `disabled`.
+    pub reason: Option<String>,
+}
+
+/// Sets a date, time, color or range field through the browser's own setter, with the events a person's
+/// edit sends. Never used for secrets: those are typed.
+pub async fn set_value<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+    value: &str,
+) -> Result<SetAnswer, ReadError> {
+    asked(realm, context, "setValue", &on(id, [json!(value)])).await
+}
+
+/// Selects options of a native select by position.
+pub async fn select_options<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+    positions: &[usize],
+) -> Result<SetAnswer, ReadError> {
+    asked(realm, context, "selectOption", &on(id, [json!(positions)])).await
+}
+
+/// What a field shows now. A secret field answers with its length only.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct ReadBack {
+    pub value: Option<String>,
+    pub length: Option<usize>,
+    pub valid: Option<bool>,
+    /// `stale`, `detached`.
+    pub reason: Option<String>,
+}
+
+pub async fn read_back<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+) -> Result<ReadBack, ReadError> {
+    asked(realm, context, "readBack", &on(id, [])).await
+}
+
+/// Checked, pressed or selected; `None` for things that are none of these.
+pub async fn checked<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+) -> Result<Option<Tri>, ReadError> {
+    Ok(
+        match number(realm, context, "checkedState", &on(id, [])).await? as i64 {
+            0 => Some(Tri::False),
+            1 => Some(Tri::True),
+            2 => Some(Tri::Mixed),
+            _ => None,
+        },
+    )
+}
+
+/// The element's form, by attributes only (`form.action` can be clobbered by a field of that name).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct FormFacts {
+    pub action: Option<String>,
+    pub method: Option<String>,
+    pub enctype: Option<String>,
+    pub target: Option<String>,
+    /// What relative addresses start from.
+    pub base: String,
+    pub label: String,
+    pub submitter: Submitter,
+    pub fields: Vec<FormField>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Submitter {
+    pub formaction: Option<String>,
+    pub formmethod: Option<String>,
+    pub formenctype: Option<String>,
+    pub formtarget: Option<String>,
+    pub name: Option<String>,
+    pub value: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct FormField {
+    pub name: String,
+    pub r#type: String,
+    pub secret: bool,
+    pub filled: bool,
+}
+
+pub async fn form_facts<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+) -> Result<Option<FormFacts>, ReadError> {
+    asked(realm, context, "formFacts", &on(id, [])).await
+}
+
+/// The enabled submit button of the element's form (or of the form itself).
+pub async fn submitter<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+) -> Result<Option<NodeId>, ReadError> {
+    let at = number(realm, context, "submitterOf", &on(id, [])).await?;
+    Ok((at >= 0.0).then_some(NodeId {
+        node: at as u32,
+        ..id
+    }))
+}
+
+/// Marks fields as never to be read (and masked in pictures), or takes the mark back.
+pub async fn protect<R: Realm>(
+    realm: &R,
+    context: &str,
+    generation: u32,
+    nodes: &[u32],
+    on: bool,
+) -> Result<(), ReadError> {
+    let arguments = [json!(generation), json!(nodes), json!(on)];
+    call(realm, context, "protect", &arguments, None)
+        .await
+        .map(drop)
+}
+
+/// Empties secret fields once their submit was answered; how many still hold something.
+pub async fn clear_protected<R: Realm>(realm: &R, context: &str) -> Result<usize, ReadError> {
+    Ok(number(realm, context, "clearProtected", &[]).await? as usize)
+}
+
+/// Login fields, in counts and positions: the one read allowed while a secret is being typed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Probe {
+    pub kind: ProbeKind,
+    /// Positions in the generation's nodes; -1 for none.
+    pub username: i64,
+    pub password: i64,
+    pub code: i64,
+    /// Password-like or protected fields that hold something.
+    pub held: u32,
+    pub passwords: u32,
+    pub new_passwords: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeKind {
+    None,
+    Login,
+    /// A field marked as user name, and no password yet.
+    UsernameFirst,
+    /// A single text field that may be a user name.
+    OneText,
+    Code,
+    ManyCodes,
+    /// Two password fields or a new password: nothing may be filled.
+    ChangeOrRegistration,
+}
+
+pub async fn probe<R: Realm>(
+    realm: &R,
+    context: &str,
+    generation: u32,
+) -> Result<Probe, ReadError> {
+    asked(realm, context, "probe", &[json!(generation)]).await
+}
+
+/// A scroll box, largest first.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Scroller {
+    pub top: f64,
+    pub height: f64,
+    pub view: f64,
+    pub what: String,
+}
+
+pub async fn scrollers<R: Realm>(realm: &R, context: &str) -> Result<Vec<Scroller>, ReadError> {
+    asked(realm, context, "scrollers", &[]).await
+}
+
+/// Scrolls box `at` of the last [`scrollers`] by a share of what it shows (0.9 leaves an overlap); did
+/// it move?
+pub async fn scroll_by<R: Realm>(
+    realm: &R,
+    context: &str,
+    at: usize,
+    share: f64,
+) -> Result<bool, ReadError> {
+    truth(realm, context, "scrollBy", &[json!(at), json!(share)]).await
+}
+
+/// An element a CSS selector found. Its id works in every call here, also where the read did not list it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub id: NodeId,
+    pub role: String,
+    pub name: String,
+    pub tag: String,
+}
+
+#[derive(Deserialize)]
+struct QueryAnswer {
+    #[serde(default)]
+    found: Vec<QueryItem>,
+    reason: Option<String>,
+}
+#[derive(Deserialize)]
+struct QueryItem {
+    index: u32,
+    role: String,
+    name: String,
+    tag: String,
+}
+
+/// `Err(reason)`: `stale` or `bad_selector`.
+pub async fn query<R: Realm>(
+    realm: &R,
+    context: &str,
+    generation: u32,
+    document: u32,
+    css: &str,
+) -> Result<Result<Vec<Found>, String>, ReadError> {
+    let answer: QueryAnswer =
+        asked(realm, context, "query", &[json!(generation), json!(css)]).await?;
+    if let Some(reason) = answer.reason {
+        return Ok(Err(reason));
+    }
+    Ok(Ok(answer
+        .found
+        .into_iter()
+        .map(|item| Found {
+            id: NodeId {
+                generation,
+                document,
+                node: item.index,
+            },
+            role: item.role,
+            name: item.name,
+            tag: item.tag,
+        })
+        .collect()))
+}
+
+#[derive(Deserialize)]
+struct ExtractAnswer {
+    #[serde(default)]
+    data: Value,
+    reason: Option<String>,
+    css: Option<String>,
+}
+
+/// Evaluates an extraction spec: `{css, attr}` gives text or null, `{each, fields}` rows (R93). What comes
+/// back is unscrubbed. `Err`: the selector the browser refused.
+pub async fn extract<R: Realm>(
+    realm: &R,
+    context: &str,
+    spec: &Value,
+) -> Result<Result<Value, String>, ReadError> {
+    let answer: ExtractAnswer =
+        asked(realm, context, "extract", std::slice::from_ref(spec)).await?;
+    Ok(match answer.reason {
+        Some(reason) => Err(answer.css.unwrap_or(reason)),
+        None => Ok(answer.data),
+    })
+}
+
+/// Digest of what can be acted on, blind to digits, clocks and spinners.
+pub async fn fingerprint<R: Realm>(realm: &R, context: &str) -> Result<String, ReadError> {
+    let value = call(realm, context, "fingerprint", &[], None).await?;
+    script::remote_text(&value)
+        .map(str::to_owned)
+        .ok_or_else(|| shape("fingerprint", &value["type"]))
+}
+
+/// Milliseconds since the document last changed; the first call starts the watch.
+pub async fn quiet_since<R: Realm>(realm: &R, context: &str) -> Result<u64, ReadError> {
+    Ok(number(realm, context, "quietSince", &[]).await? as u64)
+}
+
+fn on<const N: usize>(id: NodeId, rest: [Value; N]) -> Vec<Value> {
+    let mut list = vec![json!(id.generation), json!(id.node)];
+    list.extend(rest);
+    list
+}
+
+pub(super) async fn asked<R: Realm, T: DeserializeOwned>(
+    realm: &R,
+    context: &str,
+    name: &'static str,
+    arguments: &[Value],
+) -> Result<T, ReadError> {
+    let value = call(realm, context, name, arguments, None).await?;
+    let text = script::remote_text(&value).ok_or_else(|| shape(name, &value["type"]))?;
+    serde_json::from_str(text).map_err(|e| shape(name, e))
+}
+
+async fn truth<R: Realm>(
+    realm: &R,
+    context: &str,
+    name: &'static str,
+    arguments: &[Value],
+) -> Result<bool, ReadError> {
+    let value = call(realm, context, name, arguments, None).await?;
+    value["value"]
+        .as_bool()
+        .ok_or_else(|| shape(name, &value["type"]))
+}
+
+pub(super) async fn number<R: Realm>(
+    realm: &R,
+    context: &str,
+    name: &'static str,
+    arguments: &[Value],
+) -> Result<f64, ReadError> {
+    let value = call(realm, context, name, arguments, None).await?;
+    value["value"]
+        .as_f64()
+        .ok_or_else(|| shape(name, &value["type"]))
+}

@@ -1,0 +1,249 @@
+// Before an action: is the element there, still, enabled, in view and on top? Every answer names what
+// stood in the way, because that is what a failed step has to say.
+
+// The element of a read, or a reason why it can't be used.
+function held(generation, index) {
+  if (generation !== store.generation) return { reason: 'stale' };
+  const element = store.elements[index];
+  if (!element) return { reason: 'stale' };
+  if (!connected(element) || !windowOf(element)) return { reason: 'detached' };
+  return { element };
+}
+// The element itself: BiDi turns it into a shared reference.
+function element(generation, index) {
+  return held(generation, index).element || null;
+}
+// The window of its document: BiDi turns it into a context id (same-origin frames have their own).
+function windowAt(generation, index) {
+  const found = held(generation, index).element;
+  return found ? windowOf(found) : null;
+}
+// Parts of the closest flat ancestor chain.
+function inside(outer, node) {
+  for (let up = node; up; up = flatParent(up)) if (up === outer) return true;
+  return false;
+}
+
+// A frame of animation; a page in the background draws none, so a timer stands by.
+function frame(view) {
+  return new Promise((resolve) => {
+    let done = false;
+    const finish = () => {
+      if (!done) resolve((done = true));
+    };
+    view.requestAnimationFrame(finish);
+    setTimeout(finish, 250);
+  });
+}
+
+function disabledNow(element) {
+  forgetRoles();
+  forgetNames();
+  forgetStyles();
+  let outer = null;
+  for (let up = flatParent(element); up && !outer; up = flatParent(up)) if (truthy(up, 'aria-disabled')) outer = up;
+  return disabledBy(element, roleOf(element), tagOf(element), outer);
+}
+
+// Waits until two frames in a row show the same box; gives up after `most` frames.
+async function settle(element, most) {
+  const view = windowOf(element) || window;
+  let before = rectOf(element);
+  for (let i = 0; i < most; i++) {
+    await frame(view);
+    if (!connected(element)) return 'detached';
+    const now = rectOf(element);
+    if (now.x === before.x && now.y === before.y && now.width === before.width && now.height === before.height) return null;
+    before = now;
+  }
+  return 'moving';
+}
+
+// purpose: "click", "hover", "fill", "drag", "upload". Answers {ok, x, y, via} in CSS pixels of this
+// context's viewport, or {ok: false, reason, by}.
+async function prepare(generation, index, purpose) {
+  const found = held(generation, index);
+  if (found.reason) return JSON.stringify({ ok: false, reason: found.reason });
+  return pack(await prepared(found.element, purpose));
+}
+
+async function prepared(element, purpose) {
+  const no = (reason, by) => ({ ok: false, reason, by: by || null });
+  const by = disabledNow(element);
+  if (by !== null && purpose !== 'hover') return no('disabled', by);
+  const tag = tagOf(element);
+  if (purpose === 'upload') return { ok: true, x: 0, y: 0, via: 'element' };
+  if (purpose === 'fill' && isReadOnly(element, tag)) return no('read_only');
+  const styleHidden = !CHECK_VISIBILITY.call(element, { visibilityProperty: true });
+  const surrogates = styleHidden ? [] : clickLabels(element, tag);
+  if (styleHidden) return no('hidden');
+  const moving = await settle(element, 30);
+  if (moving) return no(moving);
+  let last = await aim(element, element, 'element');
+  if (last.ok) return last;
+  for (const label of surrogates) {
+    const tried = await aim(label, element, 'label');
+    if (tried.ok) return tried;
+  }
+  return last;
+}
+
+// Labels that may stand in for a checkbox, radio or file field too small or too covered to be clicked.
+function clickLabels(element, tag) {
+  if (tag !== 'input') return [];
+  const type = inputType(element);
+  return type === 'checkbox' || type === 'radio' || type === 'file' ? labelsOf(element) : [];
+}
+
+// Where it stands, then in the middle of its scroller, then at its edges: a sticky bar leaves one free.
+async function aim(element, target, via) {
+  const no = (reason, by) => ({ ok: false, reason, by: by || null, via });
+  const view = windowOf(element) || window;
+  if (sizeless(element)) return no('zero_size');
+  let cover = null;
+  for (const block of [null, 'center', 'start', 'end', 'nearest']) {
+    if (block) {
+      Element.prototype.scrollIntoView.call(element, { block, inline: 'center', behavior: 'instant' });
+      const frameElement = frameElementOf(documentOf(element));
+      if (frameElement) Element.prototype.scrollIntoView.call(frameElement, { block: 'nearest', behavior: 'instant' });
+      const moving = await settle(element, 30);
+      if (moving) return no(moving);
+    }
+    const points = pointsOf(element);
+    if (!points.length) continue;
+    if (view.getComputedStyle(element).pointerEvents === 'none') return no('passes_through');
+    for (const [x, y] of points) {
+      const hit = topmostAt(element, x, y);
+      if (!hit.miss && belongs(hit.element, target, via === 'label' ? element : null)) return { ok: true, x: hit.x, y: hit.y, via };
+      if (!hit.miss && hit.element && !cover) cover = hit.element;
+    }
+  }
+  return cover ? no('covered', coverName(cover)) : no('off_screen');
+}
+
+function sizeless(element) {
+  for (const rect of element.getClientRects()) if (rect.width >= 1 && rect.height >= 1) return false;
+  return true;
+}
+
+// Candidate points: the middle of each visible line box, then quarter points.
+function pointsOf(element) {
+  const view = windowOf(element) || window;
+  const width = view.innerWidth;
+  const height = view.innerHeight;
+  const points = [];
+  for (const rect of element.getClientRects()) {
+    const left = Math.max(rect.left, 0);
+    const right = Math.min(rect.right, width);
+    const top = Math.max(rect.top, 0);
+    const bottom = Math.min(rect.bottom, height);
+    if (right - left < 1 || bottom - top < 1) continue;
+    for (const [fx, fy] of [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.2], [0.5, 0.8], [0.1, 0.1], [0.9, 0.9]])
+      points.push([left + (right - left) * fx, top + (bottom - top) * fy]);
+    if (points.length >= 28) break;
+  }
+  return points;
+}
+
+// What lies on top at a point of the element's own viewport, through shadow roots, and whether every
+// frame around it lets the point through. x and y come back in this context's viewport.
+function topmostAt(element, x, y) {
+  let document_ = documentOf(element);
+  let hit = deepAt(document_, x, y);
+  for (let i = 0; i < 16; i++) {
+    const frameElement = frameElementOf(document_);
+    if (!frameElement || document_ === document) break;
+    const rect = rectOf(frameElement);
+    x += rect.x + frameElement.clientLeft;
+    y += rect.y + frameElement.clientTop;
+    document_ = documentOf(frameElement);
+    const over = deepAt(document_, x, y);
+    if (over !== frameElement) return { element: over, x, y, miss: !over };
+  }
+  return { element: hit, x, y, miss: !hit };
+}
+function deepAt(document_, x, y) {
+  let hit = Document.prototype.elementFromPoint.call(document_, x, y);
+  for (let i = 0; hit && i < 32; i++) {
+    const shadow = shadowOf(hit);
+    const inner = shadow && ShadowRoot.prototype.elementFromPoint.call(shadow, x, y);
+    if (!inner || inner === hit) break;
+    hit = inner;
+  }
+  return hit;
+}
+
+// The hit counts as the target when it is it, lies in it, or is the part of its label that passes the
+// click on (nothing else in the label that would take the click for itself).
+function belongs(hit, target, label) {
+  if (!hit) return false;
+  if (inside(target, hit)) return true;
+  for (let up = hit; up; up = flatParent(up)) {
+    if (kind(up) !== ELEMENT) return false;
+    if (tagOf(up) === 'label') return LABEL_CONTROL.call(up) === target && (!label || label === up || inside(label, up));
+    if (isFocusable(up)) return false;
+  }
+  return false;
+}
+
+// The covering thing in words: the nearest ancestor that has a name worth saying.
+function coverName(element) {
+  for (let up = element, steps = 0; up && steps < 12; up = flatParent(up), steps++) {
+    const role = roleOf(up);
+    if ((role === 'dialog' || role === 'alertdialog') || (role && role !== 'generic' && nameOf(up).text)) return describe(up);
+  }
+  return describe(element);
+}
+
+// Scroll boxes of the page, largest first: the element itself and how much is left in it.
+let scrollBoxes = [];
+function scrollers() {
+  const found = [];
+  const root = getter(Document.prototype, 'scrollingElement').call(document);
+  for (const element of all(document, '*')) {
+    if (element !== root && element.scrollHeight <= element.clientHeight + 4) continue;
+    if (element !== root) {
+      const overflow = window.getComputedStyle(element).overflowY;
+      if (overflow !== 'auto' && overflow !== 'scroll') continue;
+    }
+    if (element.scrollHeight > element.clientHeight + 4) found.push(element);
+  }
+  found.sort((a, b) => b.clientHeight * b.clientWidth - a.clientHeight * a.clientWidth);
+  scrollBoxes = found;
+  return pack(found.map((element) => ({ top: element.scrollTop, height: element.scrollHeight, view: element.clientHeight, what: describe(element) })));
+}
+// Scrolls box `at` by a share of its height; says whether it moved.
+function scrollBy(at, share) {
+  const box = scrollBoxes[at];
+  if (!box || !connected(box)) return false;
+  const before = box.scrollTop;
+  Element.prototype.scrollTo.call(box, { top: before + box.clientHeight * share, behavior: 'instant' });
+  return box.scrollTop !== before;
+}
+function scrollTo(at, top) {
+  const box = scrollBoxes[at];
+  if (!box) return false;
+  Element.prototype.scrollTo.call(box, { top: top === 'bottom' ? box.scrollHeight : top, behavior: 'instant' });
+  return true;
+}
+function scrollIntoView(generation, index) {
+  const found = held(generation, index).element;
+  if (!found) return false;
+  Element.prototype.scrollIntoView.call(found, { block: 'center', inline: 'center', behavior: 'instant' });
+  return true;
+}
+
+// Quiet: how long ago the document last changed. Watches this document and its same-origin frames'
+// own readers watch theirs.
+let lastChange = performance.now();
+let watching = false;
+function quietSince() {
+  if (!watching) {
+    watching = true;
+    new MutationObserver(() => {
+      lastChange = performance.now();
+    }).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+    lastChange = performance.now();
+  }
+  return Math.round(performance.now() - lastChange);
+}

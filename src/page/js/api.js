@@ -1,0 +1,10 @@
+// What the Rust side may call. Answers are JSON strings or plain values, except where an element or a
+// window is what is wanted: BiDi turns those into references.
+globalThis.__rehearsal = {
+  version: VERSION,
+  read, frameWindows, suspects, adopt,
+  prepare, element, windowAt, scrollers, scrollBy, scrollTo, scrollIntoView, quietSince,
+  focus, hasFocus, selectText, setValue, readBack, selectOption, checkedState, formFacts, submitterOf, protect, clearProtected,
+  rectangles, cover, freeze,
+  query, extract, fingerprint, probe,
+};

@@ -1,0 +1,126 @@
+// Safe access to the tree.
+//
+// The sandbox has its own prototypes, so nothing a page overrides reaches us. What does reach us is
+// DOM clobbering: `<form><input name=children>` changes what `form.children` answers even here,
+// because named properties belong to the object and not to a realm. Every walk and every attribute
+// read therefore goes through the prototype's own getter.
+
+const getter = (proto, name) => Object.getOwnPropertyDescriptor(proto, name).get;
+const setter = (proto, name) => Object.getOwnPropertyDescriptor(proto, name).set;
+
+const GET_ATTRIBUTE = Element.prototype.getAttribute;
+const HAS_ATTRIBUTE = Element.prototype.hasAttribute;
+const FIRST_CHILD = getter(Node.prototype, 'firstChild');
+const NEXT_SIBLING = getter(Node.prototype, 'nextSibling');
+const PARENT_NODE = getter(Node.prototype, 'parentNode');
+const NODE_TYPE = getter(Node.prototype, 'nodeType');
+const OWNER_DOCUMENT = getter(Node.prototype, 'ownerDocument');
+const IS_CONNECTED = getter(Node.prototype, 'isConnected');
+const ROOT_NODE = Node.prototype.getRootNode;
+const CONTAINS = Node.prototype.contains;
+const LOCAL_NAME = getter(Element.prototype, 'localName');
+const SHADOW_ROOT = getter(Element.prototype, 'shadowRoot');
+const ASSIGNED_SLOT = getter(Element.prototype, 'assignedSlot');
+const MATCHES = Element.prototype.matches;
+const CLOSEST = Element.prototype.closest;
+const QUERY_ALL = Element.prototype.querySelectorAll;
+const RECT = Element.prototype.getBoundingClientRect;
+const CHECK_VISIBILITY = Element.prototype.checkVisibility;
+const TEXT_CONTENT = getter(Node.prototype, 'textContent');
+const TEXT_DATA = getter(CharacterData.prototype, 'data');
+const DEFAULT_VIEW = getter(Document.prototype, 'defaultView');
+
+const attribute = (element, name) => GET_ATTRIBUTE.call(element, name);
+const has = (element, name) => HAS_ATTRIBUTE.call(element, name);
+const first = (node) => FIRST_CHILD.call(node);
+const next = (node) => NEXT_SIBLING.call(node);
+const parentOf = (node) => PARENT_NODE.call(node);
+const kind = (node) => NODE_TYPE.call(node);
+const tagOf = (element) => LOCAL_NAME.call(element);
+const documentOf = (node) => OWNER_DOCUMENT.call(node) || node;
+const connected = (node) => IS_CONNECTED.call(node);
+const rootOf = (node) => ROOT_NODE.call(node);
+const contains = (outer, inner) => CONTAINS.call(outer, inner);
+const matches = (element, css) => MATCHES.call(element, css);
+const closest = (element, css) => CLOSEST.call(element, css);
+const rectOf = (element) => RECT.call(element);
+const windowOf = (node) => DEFAULT_VIEW.call(documentOf(node));
+const ELEMENT = 1;
+const TEXT = 3;
+const FRAGMENT = 11;
+
+// `querySelectorAll` of the prototype that fits: a document can be clobbered, a root can't.
+function all(root, css) {
+  const type = kind(root);
+  if (type === 9) return Document.prototype.querySelectorAll.call(root, css);
+  if (type === FRAGMENT) return DocumentFragment.prototype.querySelectorAll.call(root, css);
+  return QUERY_ALL.call(root, css);
+}
+
+// An id in the element's own root, so that a shadow tree never takes a label from outside
+// (failure 018). A hidden or duplicate id resolves to the first in tree order.
+function byId(root, id) {
+  if (!id) return null;
+  const type = kind(root);
+  if (type === 9) return Document.prototype.getElementById.call(root, id);
+  if (type === FRAGMENT) return DocumentFragment.prototype.getElementById.call(root, id);
+  return null;
+}
+
+// Closed roots handed in by the caller (BiDi can name them, scripts can't find them).
+const closedRoots = new WeakMap();
+const shadowOf = (element) => SHADOW_ROOT.call(element) || closedRoots.get(element) || null;
+
+// Document of a frame element when this realm may look into it, else null.
+function frameDocument(element) {
+  try {
+    const tag = tagOf(element);
+    if (tag === 'iframe') return getter(HTMLIFrameElement.prototype, 'contentDocument').call(element);
+    if (tag === 'frame') return getter(HTMLFrameElement.prototype, 'contentDocument').call(element);
+    if (tag === 'object') return getter(HTMLObjectElement.prototype, 'contentDocument').call(element);
+  } catch {}
+  return null;
+}
+function frameWindow(element) {
+  const tag = tagOf(element);
+  if (tag === 'iframe') return getter(HTMLIFrameElement.prototype, 'contentWindow').call(element);
+  if (tag === 'frame') return getter(HTMLFrameElement.prototype, 'contentWindow').call(element);
+  if (tag === 'object') return getter(HTMLObjectElement.prototype, 'contentWindow').call(element);
+  return null;
+}
+const frameElementOf = (document) => {
+  const view = DEFAULT_VIEW.call(document);
+  try {
+    return view && view !== window ? view.frameElement : null;
+  } catch {
+    return null;
+  }
+};
+
+// First child in the flattened tree, then `flatNext` for the siblings; a slot shows what is assigned.
+function flatChildren(element) {
+  const shadow = shadowOf(element);
+  if (tagOf(element) === 'slot') {
+    const assigned = HTMLSlotElement.prototype.assignedNodes.call(element);
+    if (assigned.length) return assigned;
+  }
+  const out = [];
+  for (let child = first(shadow || element); child; child = next(child)) out.push(child);
+  return out;
+}
+
+// Parent in the flattened tree, across shadow roots and same-origin frames.
+function flatParent(node) {
+  const slot = kind(node) === ELEMENT ? ASSIGNED_SLOT.call(node) : null;
+  if (slot) return slot;
+  const up = parentOf(node);
+  if (!up) return null;
+  const type = kind(up);
+  if (type === FRAGMENT) return up.host || null;
+  if (type === 9) return frameElementOf(up);
+  return up;
+}
+
+const fold = (text) => text.replace(/[\s\u00a0]+/g, ' ').trim();
+const words = (text) => (text ? text.split(/\s+/).filter(Boolean) : []);
+const truthy = (element, name) => (attribute(element, name) || '').trim().toLowerCase() === 'true';

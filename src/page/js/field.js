@@ -1,0 +1,163 @@
+// Fields: focus, setting, reading back, forms.
+
+function focus(generation, index) {
+  const found = held(generation, index).element;
+  if (!found) return false;
+  HTMLElement.prototype.focus.call(found, { preventScroll: true });
+  return hasFocus(generation, index);
+}
+// Is the element (or what it holds) where keys would go? Asked before every key of a secret.
+function hasFocus(generation, index) {
+  const found = held(generation, index).element;
+  const active = deepActive(document);
+  return !!found && !!active && (active === found || inside(found, active));
+}
+
+// Selects what the field holds, as Ctrl+A would; keys then replace it.
+function selectText(generation, index) {
+  const found = held(generation, index).element;
+  if (!found) return false;
+  const tag = tagOf(found);
+  if (tag === 'input' || tag === 'textarea') {
+    (tag === 'input' ? HTMLInputElement : HTMLTextAreaElement).prototype.select.call(found);
+    return true;
+  }
+  const document_ = documentOf(found);
+  const range = Document.prototype.createRange.call(document_);
+  range.selectNodeContents(found);
+  const selection = windowOf(found).getSelection();
+  selection.removeAllRanges();
+  selection.addRange(range);
+  return true;
+}
+
+function fire(element, type, options) {
+  const view = windowOf(element) || window;
+  return EventTarget.prototype.dispatchEvent.call(element, new view.Event(type, { bubbles: true, composed: true, ...options }));
+}
+
+// For fields that take no typing (date, time, color, range): the native setter, past any property a
+// framework put on the element, then what a person's edit would send.
+function setValue(generation, index, value) {
+  const found = held(generation, index).element;
+  if (!found || tagOf(found) !== 'input') return JSON.stringify({ ok: false, reason: 'not_settable' });
+  HTMLElement.prototype.focus.call(found, { preventScroll: true });
+  setter(HTMLInputElement.prototype, 'value').call(found, value);
+  fire(found, 'input');
+  fire(found, 'change');
+  return pack({ ok: true, value: isSecretField(found) ? null : fieldValue(found) });
+}
+
+// What the field shows now. A secret one answers with its length only.
+function readBack(generation, index) {
+  const found = held(generation, index);
+  if (found.reason) return JSON.stringify({ reason: found.reason });
+  const field = found.element;
+  const tag = tagOf(field);
+  if (isSecretField(field)) return JSON.stringify({ length: tag === 'input' || tag === 'textarea' ? fieldValue(field).length : null });
+  forgetRoles();
+  forgetNames();
+  forgetStyles();
+  return pack({ value: valueOf(field, roleOf(field), tag), valid: !isInvalid(field, tag) });
+}
+
+// Picks an option of a native select by its position; events as for a person's choice.
+function selectOption(generation, index, positions) {
+  const found = held(generation, index).element;
+  if (!found || tagOf(found) !== 'select') return JSON.stringify({ ok: false, reason: 'not_a_select' });
+  const options = selectOptions(found);
+  for (const at of positions) {
+    const option = options[at];
+    if (!option) return JSON.stringify({ ok: false, reason: 'no_such_option' });
+    if (matches(option, ':disabled')) return JSON.stringify({ ok: false, reason: 'disabled' });
+  }
+  HTMLElement.prototype.focus.call(found, { preventScroll: true });
+  const set = setter(HTMLOptionElement.prototype, 'selected');
+  if (has(found, 'multiple')) for (let i = 0; i < options.length; i++) set.call(options[i], positions.includes(i));
+  else set.call(options[positions[0]], true);
+  fire(found, 'input');
+  fire(found, 'change');
+  return pack({ ok: true, value: valueOf(found, 'combobox', 'select') });
+}
+
+// 0 false, 1 true, 2 mixed, -1 not a thing that is checked.
+function checkedState(generation, index) {
+  const found = held(generation, index).element;
+  if (!found) return -1;
+  forgetRoles();
+  const role = roleOf(found);
+  const checked = checkedOf(found, role, tagOf(found));
+  if (checked !== null) return checked;
+  const pressed = triState((attribute(found, 'aria-pressed') || '').toLowerCase());
+  const selected = selectedOf(found, role, tagOf(found));
+  return pressed ?? (selected === null ? -1 : Number(selected));
+}
+
+// Where a submit would go, by attributes only: `form.action` can be clobbered by a field of that name.
+function formFacts(generation, index) {
+  const found = held(generation, index).element;
+  if (!found) return JSON.stringify(null);
+  const form = formOf(found);
+  if (!form) return JSON.stringify(null);
+  const facts = { submitter: {}, fields: [] };
+  for (const name of ['action', 'method', 'enctype', 'target', 'id', 'name']) facts[name] = attribute(form, name);
+  for (const name of ['formaction', 'formmethod', 'formenctype', 'formtarget', 'name', 'value']) facts.submitter[name] = attribute(found, name);
+  facts.base = String(getter(Node.prototype, 'baseURI').call(form));
+  facts.label = nameOf(form).text;
+  for (const field of getter(HTMLFormElement.prototype, 'elements').call(form)) {
+    const name = attribute(field, 'name');
+    if (!name) continue;
+    const tag = tagOf(field);
+    const type = tag === 'input' ? inputType(field) : tag;
+    facts.fields.push({ name: clip(name, 200), type, secret: isSecretField(field), filled: !!(NATIVE_FIELDS.has(tag) && fieldFilled(field, tag)) });
+  }
+  return pack(facts);
+}
+function fieldFilled(field, tag) {
+  if (tag === 'select') return selectOptions(field).length > 0;
+  return fieldValue(field).length > 0;
+}
+const FORM_OF = {
+  button: HTMLButtonElement, input: HTMLInputElement, select: HTMLSelectElement, textarea: HTMLTextAreaElement,
+  fieldset: HTMLFieldSetElement, output: HTMLOutputElement,
+};
+function formOf(element) {
+  const proto = FORM_OF[tagOf(element)];
+  return (proto && getter(proto.prototype, 'form').call(element)) || closest(element, 'form');
+}
+
+// The submit button a person would press for the element's form: [index] of the read, or -1.
+function submitterOf(generation, index) {
+  const found = held(generation, index).element;
+  const form = found && (tagOf(found) === 'form' ? found : formOf(found));
+  if (!form) return -1;
+  for (let i = 0; i < store.elements.length; i++) {
+    const candidate = store.elements[i];
+    const tag = tagOf(candidate);
+    const submits = (tag === 'button' && getter(HTMLButtonElement.prototype, 'type').call(candidate) === 'submit') ||
+      (tag === 'input' && /^(submit|image)$/.test(inputType(candidate)));
+    if (submits && formOf(candidate) === form && !matches(candidate, ':disabled')) return i;
+  }
+  return -1;
+}
+
+// Elements the broker filled or the scenario protects: never read again, masked in pictures.
+function protect(generation, indices, on) {
+  for (const index of indices) {
+    const found = held(generation, index).element;
+    if (found) on ? protectedFields.add(found) : protectedFields.delete(found);
+  }
+  return true;
+}
+// Empties protected fields after the submit was answered; says how many still hold something.
+function clearProtected() {
+  let left = 0;
+  for (const field of everyElement(document)) {
+    const tag = tagOf(field);
+    if ((tag !== 'input' && tag !== 'textarea') || !isSecretField(field) || !fieldValue(field)) continue;
+    setter(tag === 'input' ? HTMLInputElement.prototype : HTMLTextAreaElement.prototype, 'value').call(field, '');
+    fire(field, 'input');
+    if (fieldValue(field)) left++;
+  }
+  return left;
+}

@@ -1,0 +1,121 @@
+// Computed styles, read once per element and read.
+
+let styles = new Map();
+let pseudoSheets = new Map();
+
+const CONTENTS_HIDDEN = 1;
+
+// { block, shown, drawn, ... }: `shown` false means no box (display none), `drawn` false means
+// visibility hidden (children may override it).
+function styleOf(element) {
+  let known = styles.get(element);
+  if (known) return known;
+  const view = windowOf(element) || window;
+  const computed = view.getComputedStyle(element);
+  const display = computed.display;
+  const inline = display === 'inline' || display === 'contents' || display === 'ruby' || display === 'ruby-text';
+  known = {
+    display,
+    shown: display !== 'none' && display !== '',
+    drawn: computed.visibility === 'visible',
+    // Starts a new line of text.
+    block: !inline && display.slice(0, 6) !== 'inline' && display !== 'none',
+    // Flows with text but stands apart (a button, an inline-block).
+    apart: !inline,
+    transform: computed.textTransform,
+    locked: !inline && computed.contentVisibility === 'hidden',
+  };
+  styles.set(element, known);
+  return known;
+}
+
+// Does any sheet of this root write ::before or ::after? Asked once per root, because reading the
+// pseudo-element style of every element would double the cost of a read.
+function hasPseudo(root) {
+  let answer = pseudoSheets.get(root);
+  if (answer !== undefined) return answer;
+  answer = false;
+  const sheets = [];
+  try {
+    const type = kind(root);
+    const source = type === 9 ? Document.prototype : ShadowRoot.prototype;
+    sheets.push(...getter(source, 'styleSheets').call(root), ...getter(source, 'adoptedStyleSheets').call(root));
+  } catch {
+    answer = true;
+  }
+  for (const sheet of sheets) if (!answer && sheetHasPseudo(sheet)) answer = true;
+  pseudoSheets.set(root, answer);
+  return answer;
+}
+
+const sheetAnswers = new WeakMap();
+function sheetHasPseudo(sheet) {
+  let rules;
+  try {
+    rules = sheet.cssRules;
+  } catch {
+    return true;
+  }
+  const known = sheetAnswers.get(sheet);
+  if (known && known.count === rules.length && !known.small) return known.answer;
+  const answer = rulesHavePseudo(rules);
+  sheetAnswers.set(sheet, { answer, count: rules.length, small: rules.length < 50 });
+  return answer;
+}
+function rulesHavePseudo(rules) {
+  for (const rule of rules) {
+    if (rule.selectorText && /:(before|after)\b/.test(rule.selectorText)) return true;
+    if (rule.styleSheet && sheetHasPseudo(rule.styleSheet)) return true;
+    if (rule.cssRules && rule.cssRules.length && rulesHavePseudo(rule.cssRules)) return true;
+  }
+  return false;
+}
+
+// Text of ::before / ::after: strings and attr() as computed, alternative text after "/" instead of
+// the rest (css-content-3), counters and pictures left out.
+function pseudoText(element, which) {
+  if (tagOf(element) !== 'q' && !hasPseudo(rootOf(element))) return '';
+  const view = windowOf(element) || window;
+  const computed = view.getComputedStyle(element, which);
+  const content = computed.content;
+  if (!content || content === 'none' || content === 'normal') return '';
+  if (computed.display === 'none' || computed.visibility !== 'visible') return '';
+  const parts = splitAlternative(content);
+  const text = quoted(parts.alternative === null ? parts.main : parts.alternative);
+  return computed.display.slice(0, 6) === 'inline' ? text : ` ${text} `;
+}
+function splitAlternative(content) {
+  let inside = false;
+  for (let i = 0; i < content.length; i++) {
+    const c = content[i];
+    if (c === '\\') i++;
+    else if (c === '"') inside = !inside;
+    else if (c === '/' && !inside && content[i - 1] === ' ')
+      return { main: content.slice(0, i), alternative: content.slice(i + 1) };
+  }
+  return { main: content, alternative: null };
+}
+function quoted(content) {
+  let out = '';
+  for (const match of content.matchAll(/"((?:[^"\\]|\\.)*)"|open-quote|close-quote/g)) {
+    if (match[1] === undefined) out += match[0] === 'open-quote' ? '“' : '”';
+    else
+      out += match[1].replace(/\\([0-9a-f]{1,6})\s?|\\(.)/gi, (_, hex, plain) =>
+        hex ? String.fromCodePoint(Math.min(parseInt(hex, 16), 0x10ffff)) : plain
+      );
+  }
+  return out;
+}
+
+// Applied to rendered text as the eye sees it.
+function transformed(text, how) {
+  if (how === 'uppercase') return text.toUpperCase();
+  if (how === 'lowercase') return text.toLowerCase();
+  if (how === 'capitalize') return text.replace(/(^|[\s\u00a0([{"'“‘-])(\p{L})/gu, (_, before, letter) => before + letter.toUpperCase());
+  return text;
+}
+
+function forgetStyles() {
+  styles = new Map();
+  pseudoSheets = new Map();
+}
