@@ -1,0 +1,99 @@
+//! What happened beside the action, scrubbed and in order.
+
+use url::Url;
+
+use crate::event::Blocked;
+use crate::network::{BlockedRequest, NetEvent};
+
+use super::session::Broker;
+use super::types::{BrokerError, Happening};
+
+impl Broker {
+    /// Everything since the last call.
+    pub fn happenings(&mut self) -> Vec<Happening> {
+        self.drain_network();
+        let raw = std::mem::take(&mut self.watch.state().happenings);
+        raw.into_iter().map(|h| self.scrubbed(h)).collect()
+    }
+
+    /// Downloads that ended since the last call; other happenings stay for the step's judgement.
+    pub async fn downloads_finished(&mut self) -> Result<Vec<Happening>, BrokerError> {
+        let mut state = self.watch.state();
+        let (downloads, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut state.happenings).into_iter().partition(|h| matches!(h, Happening::Download { .. }));
+        state.happenings = rest;
+        drop(state);
+        Ok(downloads.into_iter().map(|h| self.scrubbed(h)).collect())
+    }
+
+    /// Turns what the proxy told into happenings; a refusal makes every wait end.
+    pub(super) fn drain_network(&mut self) {
+        let mut more = Vec::new();
+        while let Ok(event) = self.network.try_recv() {
+            match event {
+                NetEvent::Blocked(blocked) => {
+                    if let Some(suggestion) = &blocked.suggest {
+                        self.suggestions.push(suggestion.clone());
+                    }
+                    more.extend(refusal(&blocked));
+                    more.push(Happening::Blocked(as_event(blocked)));
+                }
+                NetEvent::Wrote { method, address, because, .. } => more.push(Happening::Wrote { method, url: address.url, because }),
+                NetEvent::Started { .. } | NetEvent::Answered { .. } | NetEvent::Finished { .. } | NetEvent::Failed { .. } => {}
+            }
+        }
+        let mut state = self.watch.state();
+        state.happenings.extend(more);
+        self.must_stop |= state.happenings.iter().any(|h| matches!(h, Happening::UndeclaredWrite { .. } | Happening::LeftHosts { .. }));
+    }
+
+    fn scrubbed(&self, happening: Happening) -> Happening {
+        let clean = |text: String| self.scrubber.clean(&text).as_str().to_owned();
+        match happening {
+            Happening::Dialog { text, answer, expected } => Happening::Dialog { text: crate::text::cut(&clean(text), 400), answer, expected },
+            Happening::TabOpened { url, followed } => Happening::TabOpened { url: clean(url), followed },
+            Happening::Download { name, bytes, accepted } => Happening::Download { name: crate::store::names::safe(&clean(name)), bytes, accepted },
+            Happening::LeftHosts { url } => Happening::LeftHosts { url: clean(url) },
+            Happening::Wrote { method, url, because } => Happening::Wrote { method, url: clean(url), because },
+            Happening::UndeclaredWrite { method, url, add } => Happening::UndeclaredWrite { method, url: clean(url), add: clean(add) },
+            Happening::Blocked(blocked) => Happening::Blocked(Blocked { path: blocked.path.map(clean), host: clean(blocked.host), ..blocked }),
+            other => other,
+        }
+    }
+}
+
+/// What ends the scenario: a change nobody declared, a document outside the list.
+fn refusal(blocked: &BlockedRequest) -> Option<Happening> {
+    let address = || {
+        let path = blocked.path.as_deref().unwrap_or("/");
+        let mut url = Url::parse(&format!("{}://{}:{}{path}", blocked.scheme, blocked.host, blocked.port)).ok()?;
+        if url.port() == Some(blocked.scheme.default_port()) {
+            let _ = url.set_port(None);
+        }
+        Some(url.to_string())
+    };
+    match blocked.reason {
+        "undeclared write" => Some(Happening::UndeclaredWrite {
+            method: blocked.method.clone().unwrap_or_else(|| "request".into()),
+            url: address().unwrap_or_else(|| blocked.host.clone()),
+            add: blocked.suggest.as_ref().map(ToString::to_string).unwrap_or_default(),
+        }),
+        "host not listed" if blocked.dest.as_deref() == Some("document") && !blocked.browser_own => {
+            Some(Happening::LeftHosts { url: address().unwrap_or_else(|| blocked.host.clone()) })
+        }
+        _ => None,
+    }
+}
+
+fn as_event(blocked: BlockedRequest) -> Blocked {
+    Blocked {
+        method: blocked.method,
+        scheme: blocked.scheme.to_string(),
+        host: blocked.host,
+        port: blocked.port,
+        path: blocked.path,
+        reason: blocked.reason.to_owned(),
+        browser_own: blocked.browser_own,
+        times: blocked.times,
+    }
+}
