@@ -253,13 +253,17 @@ impl Model {
         let got = self.reply(message, &question, deadline).await;
         match got {
             Ok((reply, sent)) => {
-                record.answer = cut(&asking.egress.clean(&reply.raw()), KEPT);
+                // From here on only the scrubbed reply exists: it may be quoted in an error.
+                let reply = reply.cleaned(asking.egress);
+                record.answer = cut(&reply.raw(), KEPT);
                 record.prompt_tokens = reply.prompt_tokens;
                 record.completion_tokens = reply.completion_tokens;
                 record.sent = sent;
-                self.keep(asking, &question, &reply)
+                let recorded = Recorded { question, reply };
+                self.tape
+                    .keep(&recorded)
                     .map_err(|e| (e, Some(record.clone())))?;
-                Ok((reply, record))
+                Ok((recorded.reply, record))
             }
             Err(error) => {
                 let error = scrubbed(error, asking.egress);
@@ -281,20 +285,6 @@ impl Model {
         let client = self.client.as_ref().ok_or(ModelFailure::NotConfigured)?;
         let got = client.send(message, deadline).await?;
         Ok((got.reply, got.sent))
-    }
-
-    fn keep(&self, asking: &Asking, question: &str, reply: &Reply) -> Result<(), AgentError> {
-        let clean = |text: &Option<String>| text.as_deref().map(|t| asking.egress.clean(t));
-        let reply = Reply {
-            content: clean(&reply.content),
-            refusal: clean(&reply.refusal),
-            calls: reply.calls.iter().map(|c| asking.egress.clean(c)).collect(),
-            ..reply.clone()
-        };
-        self.tape.keep(&Recorded {
-            question: question.to_owned(),
-            reply,
-        })
     }
 
     fn body_text(&self, message: &Message) -> String {

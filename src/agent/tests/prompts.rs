@@ -221,12 +221,16 @@ async fn r01_a_prompt_with_a_secret_is_not_sent() {
 }
 
 #[tokio::test]
-async fn f25_an_echoed_secret_is_not_asked_about_and_not_kept() {
+async fn f25_an_echoed_secret_goes_nowhere() {
     let echo = r#"{"id":"hunter2-secret"}"#;
     let server = Server::playing([says(echo)]).await;
     let asked = choose(&model(settings(&server.base)), &Knows("hunter2-secret")).await;
-    // The second asking would have quoted it.
-    assert!(matches!(asked.outcome, Err(AgentError::Leak { .. })));
-    assert_eq!(server.calls(), 1);
-    assert!(!format!("{asked:?}").contains("hunter2"));
+    assert_eq!(server.calls(), 2);
+    let told = format!("{asked:?} {}", asked.outcome.as_ref().unwrap_err());
+    assert!(!told.contains("hunter2"), "{told}");
+    assert!(told.contains("‹code-host-user.password›"));
+    assert!(
+        !server.raw()[1].contains("hunter2"),
+        "not quoted in the second asking"
+    );
 }
