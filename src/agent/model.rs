@@ -7,10 +7,11 @@ use tokio::time::Instant;
 
 use super::Egress;
 use super::answer::{self, Reply};
-use super::client::{Client, Message, Mode};
+use super::client::{Client, Message};
 use super::error::{AgentError, AnswerError, ModelFailure};
+use super::learn::Mode;
 use super::prompt::{FIXED_MARK, Sections, cut};
-use super::schema::{self, Schema};
+use super::schema::Schema;
 use super::settings::ModelSettings;
 use super::tape::{Recorded, Tape};
 
@@ -20,7 +21,7 @@ const KEPT: usize = 8 * 1024;
 /// One model for a session; shared by all its scenarios.
 pub struct Model {
     /// `None`: answers come from a tape alone.
-    client: Option<Client>,
+    pub(super) client: Option<Client>,
     tape: Tape,
 }
 
@@ -266,7 +267,10 @@ impl Model {
                 Ok((recorded.reply, record))
             }
             Err(error) => {
-                let error = scrubbed(error, asking.egress);
+                let error = match error {
+                    AgentError::Unavailable(failure) => failure.cleaned(asking.egress).into(),
+                    other => other,
+                };
                 record.outcome = error.kind().into();
                 Err((error, Some(record)))
             }
@@ -292,86 +296,5 @@ impl Model {
             Some(client) => client.body(message, client.learnt()).to_string(),
             None => format!("{}{}", message.system, message.user),
         }
-    }
-
-    /// For `doctor`: which ways of asking for JSON the endpoint really follows.
-    pub async fn probe(&self) -> Result<Probe, AgentError> {
-        let client = self.client.as_ref().ok_or(ModelFailure::NotConfigured)?;
-        let schema = schema::choice(["e1", "e2"].into_iter());
-        let mut tried = Vec::new();
-        for mode in Mode::ALL {
-            let message = Message {
-                system: "Answer with one JSON object and nothing else.",
-                user: "Answer {\"id\": \"e2\"}",
-                schema: Some(&schema),
-                picture: None,
-                mode: Some(mode),
-            };
-            let deadline = Instant::now() + client.settings().timeout;
-            let outcome = match client.send(&message, deadline).await {
-                Err(
-                    failure @ ModelFailure::Status {
-                        status: 400 | 422, ..
-                    },
-                ) => Err(failure.to_string()),
-                Err(failure) => return Err(failure.into()),
-                Ok(got) => answer::object(&got.reply, client.settings().max_tokens)
-                    .and_then(|o| answer::text(&o, "id").map(str::to_owned))
-                    .map(|_| ())
-                    .map_err(|e| e.to_string()),
-            };
-            tried.push((mode, outcome));
-        }
-        Ok(Probe {
-            tried,
-            address: client.settings().shown(),
-        })
-    }
-}
-
-fn scrubbed(error: AgentError, egress: &dyn Egress) -> AgentError {
-    match error {
-        AgentError::Unavailable(ModelFailure::Status {
-            address,
-            status,
-            content_type,
-            start,
-            code,
-            param,
-            retry_after,
-        }) => AgentError::Unavailable(ModelFailure::Status {
-            start: egress.clean(&start),
-            address,
-            status,
-            content_type,
-            code,
-            param,
-            retry_after,
-        }),
-        AgentError::Unavailable(ModelFailure::NotJson {
-            address,
-            content_type,
-            start,
-        }) => AgentError::Unavailable(ModelFailure::NotJson {
-            start: egress.clean(&start),
-            address,
-            content_type,
-        }),
-        other => other,
-    }
-}
-
-/// What each mode did at this endpoint.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Probe {
-    pub address: String,
-    pub tried: Vec<(Mode, Result<(), String>)>,
-}
-
-impl Probe {
-    /// The strongest mode that worked.
-    pub fn works(&self) -> Option<Mode> {
-        let good = self.tried.iter().find(|(_, outcome)| outcome.is_ok());
-        good.map(|(mode, _)| *mode)
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::server::{Says, Server};
 use super::*;
-use crate::agent::client::Mode;
+use crate::agent::learn::Mode;
 
 fn refusal(status: u16, message: &str, code: Option<&str>, param: Option<&str>) -> Says {
     Says::json(
@@ -271,6 +271,17 @@ async fn the_probe_tells_which_way_of_asking_works() {
             .unwrap_err()
             .contains("no JSON object")
     );
+}
+
+#[tokio::test]
+async fn the_probe_does_not_take_a_fall_back_for_the_mode_itself() {
+    let server = Server::ruled(|body| match body.get("response_format") {
+        Some(_) => Some(refusal(400, "no response_format here", None, None)),
+        None => Some(says(r#"{"id":"e2"}"#).into()),
+    })
+    .await;
+    let probe = model(settings(&server.base)).probe().await.unwrap();
+    assert_eq!(probe.works(), Some(Mode::Plain));
 }
 
 #[tokio::test]

@@ -2,8 +2,9 @@ use serde_json::json;
 
 use super::server::Server;
 use super::*;
+use crate::agent::decision::stands_in;
 use crate::agent::error::{AgentError, AnswerError};
-use crate::agent::planner::{Direction, Key, stands_in};
+use crate::agent::planner::{Direction, Key};
 use crate::agent::{Action, Decision, FillValue, HistoryLine, Turn};
 
 const GOAL: &str = "Sign in, then add a README that says hello to the repository demo.";
