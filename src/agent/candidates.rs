@@ -79,6 +79,7 @@ impl Offer {
         let ranked = rank(found, purpose);
         let size = part_size(total, purpose.limit);
         let pages = total.div_ceil(size.max(1)).max(1);
+        let part = part.min(pages - 1);
         let mut shown: Vec<Found> = ranked.into_iter().skip(part * size).take(size).collect();
         if purpose.verb.is_none() {
             shown.sort_by_key(|f| f.order);
@@ -89,7 +90,7 @@ impl Offer {
             generation: page.generation,
             candidates,
             total,
-            page: part.min(pages - 1),
+            page: part,
             pages,
             first,
         }

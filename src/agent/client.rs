@@ -32,6 +32,22 @@ pub struct Client {
     learnt: Mutex<Learnt>,
 }
 
+/// When a question must be over, and the limit that was set for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline {
+    pub at: Instant,
+    pub limit: Duration,
+}
+
+impl Deadline {
+    pub fn within(limit: Duration) -> Self {
+        Self {
+            at: Instant::now() + limit,
+            limit,
+        }
+    }
+}
+
 /// A reply and what it took to get it.
 pub struct Exchanged {
     pub reply: Reply,
@@ -71,7 +87,7 @@ impl Client {
     pub async fn send(
         &self,
         message: &Message<'_>,
-        deadline: Instant,
+        deadline: Deadline,
     ) -> Result<Exchanged, ModelFailure> {
         let known = self.learnt();
         let mut now = Learnt {
@@ -103,7 +119,7 @@ impl Client {
                 return Err(failure);
             };
             let wake = Instant::now() + pause;
-            if wake >= deadline {
+            if wake >= deadline.at {
                 return Err(failure);
             }
             tracing::info!(kind = failure.kind(), ?pause, "asking the model again");
@@ -111,13 +127,13 @@ impl Client {
         }
     }
 
-    async fn post(&self, body: &Value, deadline: Instant) -> Result<Reply, ModelFailure> {
+    async fn post(&self, body: &Value, deadline: Deadline) -> Result<Reply, ModelFailure> {
         let chat = self.chat.chat();
         let call = chat.create_byot::<_, Value>(body);
-        match timeout_at(deadline, call).await {
+        match timeout_at(deadline.at, call).await {
             Err(_) => Err(ModelFailure::Timeout {
                 address: self.settings.base.join("/chat/completions"),
-                limit: self.settings.timeout,
+                limit: deadline.limit,
             }),
             Ok(Ok(reply)) => Ok(Reply::read(&reply)),
             Ok(Err(OpenAIError::Boxed(error))) => Err(match error.downcast::<ModelFailure>() {

@@ -240,7 +240,7 @@ fn says_value(value: &FillValue) -> String {
 
 /// Word for word: the value stands in the goal and does not begin or end inside a word.
 pub(super) fn stands_in(goal: &str, value: &str) -> bool {
-    let value = value.trim();
+    let (goal, value) = (one_line(goal), value.trim());
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let whole = |(at, found): (usize, &str)| {
         let before = word(goal[..at].chars().next_back());

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tokio::time::Instant;
 
 use super::Egress;
 use super::answer::{self, Reply};
-use super::client::{Client, Message};
+use super::client::{Client, Deadline, Message};
 use super::error::{AgentError, AnswerError, ModelFailure};
 use super::learn::Mode;
 use super::prompt::{FIXED_MARK, Sections, cut};
@@ -70,6 +69,18 @@ pub struct CallRecord {
     pub sent: u32,
 }
 
+impl CallRecord {
+    /// For budgets. A server that tells no usage is reckoned at four bytes a token, so that a
+    /// budget holds there too; recorded answers cost what they cost when they were given.
+    pub fn tokens(&self) -> u64 {
+        let reckoned = |bytes: usize| bytes as u64 / 4;
+        let prompt = self.prompt_tokens;
+        let completion = self.completion_tokens;
+        prompt.unwrap_or_else(|| reckoned(self.prompt_bytes))
+            + completion.unwrap_or_else(|| reckoned(self.answer.len()))
+    }
+}
+
 /// A question before it becomes a request.
 pub(super) struct Ask {
     pub purpose: &'static str,
@@ -116,10 +127,10 @@ impl Model {
         self.client.as_ref().map_or(0, |c| c.settings().max_tokens)
     }
 
-    pub(super) fn deadline(&self, asking: &Asking) -> Instant {
+    pub(super) fn deadline(&self, asking: &Asking) -> Deadline {
         let own = self.client.as_ref().map(|c| c.settings().timeout);
         let limit = [own, asking.limit].into_iter().flatten().min();
-        Instant::now() + limit.unwrap_or(Duration::from_secs(60))
+        Deadline::within(limit.unwrap_or(Duration::from_secs(60)))
     }
 
     pub(super) async fn ask<T>(
@@ -188,7 +199,7 @@ impl Model {
         asking: &Asking<'_>,
         ask: &Ask,
         refused: Option<&AnswerError>,
-        deadline: Instant,
+        deadline: Deadline,
     ) -> Result<(Reply, CallRecord), (AgentError, Option<CallRecord>)> {
         let said = refused.map(ToString::to_string);
         let mark = ask.sections.fresh_mark();
@@ -230,7 +241,7 @@ impl Model {
         purpose: &'static str,
         message: &Message<'_>,
         fixed: &str,
-        deadline: Instant,
+        deadline: Deadline,
     ) -> Result<(Reply, CallRecord), (AgentError, Option<CallRecord>)> {
         let body = self.body_text(message);
         // Both as sent and as read: escaping must not hide a value.
@@ -281,7 +292,7 @@ impl Model {
         &self,
         message: &Message<'_>,
         question: &str,
-        deadline: Instant,
+        deadline: Deadline,
     ) -> Result<(Reply, u32), AgentError> {
         if let Some(recorded) = self.tape.find(question)? {
             return Ok((recorded.reply, 0));

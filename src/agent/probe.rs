@@ -2,10 +2,8 @@
 //!
 //! Some servers refuse a way with an error, others take it and ignore it; only an answer tells.
 
-use tokio::time::Instant;
-
 use super::answer;
-use super::client::{Client, Message};
+use super::client::{Client, Deadline, Message};
 use super::error::{AgentError, ModelFailure};
 use super::learn::Mode;
 use super::model::Model;
@@ -51,7 +49,7 @@ async fn try_mode(client: &Client, mode: Mode) -> Result<Result<(), String>, Mod
         picture: None,
         mode: Some(mode),
     };
-    let deadline = Instant::now() + client.settings().timeout;
+    let deadline = Deadline::within(client.settings().timeout);
     let got = match client.send(&message, deadline).await {
         Ok(got) if got.mode != mode => return Ok(Err("refused by the server".into())),
         Ok(got) => got,

@@ -255,6 +255,36 @@ async fn without_a_key_no_header_is_sent() {
 }
 
 #[tokio::test]
+async fn a_server_without_usage_is_reckoned_by_bytes() {
+    let mut reply = says(SAVE);
+    reply["usage"] = Value::Null;
+    let server = Server::playing([reply]).await;
+    let asked = choose_plainly(&model(settings(&server.base))).await;
+    let bytes = server.raw()[0].len() as u64;
+    assert_eq!(asked.calls[0].tokens(), bytes / 4 + SAVE.len() as u64 / 4);
+}
+
+#[tokio::test]
+async fn where_nothing_is_offered_nobody_is_asked() {
+    let server = Server::playing([says(SAVE)]).await;
+    let page = page(Vec::new());
+    let offer = offer(&page, "save");
+    let question = Question {
+        verb: Verb::Click,
+        sentence: "Save",
+        target: "save",
+        page: &page,
+        offer: &offer,
+        history: &[],
+    };
+    let asked = model(settings(&server.base))
+        .choose(&Asking::new(&NoSecrets), &question)
+        .await;
+    assert_eq!(asked.outcome.unwrap(), Choice::None { reason: None });
+    assert_eq!(server.calls(), 0);
+}
+
+#[tokio::test]
 async fn the_probe_tells_which_way_of_asking_works() {
     let server = Server::ruled(|body| match body["response_format"]["type"].as_str() {
         Some("json_schema") => Some(says("the second one").into()),
@@ -297,5 +327,6 @@ async fn a_call_is_recorded_with_its_cost() {
     assert_eq!((call.candidates_offered, call.candidates_total), (10, 10));
     assert_eq!(call.prompt_bytes, server.raw()[0].len());
     assert_eq!(call.answer, SAVE);
+    assert_eq!(call.tokens(), 309);
     assert!(call.question.contains("# observed"));
 }
