@@ -167,7 +167,7 @@ async fn a_browser_does_what_a_broker_needs() {
     for (tab, name) in [(&tab, "one"), (&other, "two")] {
         for url in [
             "http://shop.test/",
-            "http://127.0.0.1:1/",
+            "http://127.0.0.1:8099/",
             "http://localhost:8080/",
         ] {
             let outcome = tab.navigate(url, Wait::Interactive, LIMIT).await.unwrap();
