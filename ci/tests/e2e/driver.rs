@@ -293,7 +293,7 @@ async fn typing(tab: &Tab) {
     )
     .await
     .unwrap();
-    let text = "Zoë e\u{301} 漢字 👩\u{200D}👧 👍🏽 \"q\" <b>";
+    let text = "Zoë e\u{301} 漢字 👩\u{200D}👧 👍🏽 👨\u{200D}👩\u{200D}👧 🇩🇪 \"q\" <b>";
     let started = Instant::now();
     tab.perform(Actions::text(text).unwrap(), LIMIT)
         .await
