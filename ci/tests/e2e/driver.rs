@@ -82,6 +82,12 @@ fn answer(mut stream: std::net::TcpStream, name: &str, log: &Mutex<Vec<String>>)
         );
         return;
     }
+    if path == "file" {
+        let _ = stream.write_all(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Disposition: attachment; filename=a.bin\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc",
+        );
+        return;
+    }
     let body = match path {
         "prompt" => "<button onclick=\"alert('hello')\" style='width:200px;height:100px'>ask</button>".into(),
         "popup" => "<a href='/child' target='_blank' style='display:block;width:300px;height:100px'>open</a>".into(),
@@ -428,6 +434,7 @@ async fn failures(tab: &Tab) {
         let outcome = tab.navigate(url, Wait::Interactive, LIMIT).await.unwrap();
         assert_eq!(outcome.failure, Some(expected), "{url}");
     }
+    go(tab, "http://one.test/before").await;
     let hung = tab
         .navigate(
             "http://one.test/hang",
@@ -437,6 +444,8 @@ async fn failures(tab: &Tab) {
         .await;
     assert!(matches!(hung, Err(DriverError::Timeout { .. })), "{hung:?}");
     tab.stop_loading().await.unwrap();
+    let (url, failure) = tab.document().await.unwrap();
+    assert_eq!((url.as_str(), failure), ("http://one.test/before", None));
     go(tab, "http://one.test/").await;
     go(tab, "http://one.test/second").await;
     assert!(tab.traverse_history(-1).await.unwrap());
@@ -528,6 +537,109 @@ async fn case_115_a_dropped_browser_leaves_nothing() {
     drop(browser);
     assert!(gone(group).await);
     assert!(!folder.exists());
+}
+
+/// Not a test of its own: the runner that [`f33_case_110_kill_9_of_the_runner`] kills.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "started by another test"]
+async fn holder() {
+    if std::env::var_os("HOLD_A_BROWSER").is_none() {
+        return;
+    }
+    let browser = Browser::launch(&settings()).await.unwrap();
+    println!("holding {}", browser.process_group().await.unwrap());
+    std::future::pending::<()>().await;
+}
+
+/// F33, case 110: kill -9 of a runner leaves neither process nor profile five seconds later.
+#[tokio::test(flavor = "multi_thread")]
+async fn f33_case_110_kill_9_of_the_runner() {
+    let mut runner = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "driver::holder", "--ignored", "--nocapture"])
+        .env("HOLD_A_BROWSER", "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = std::io::BufReader::new(runner.stdout.take().unwrap());
+    let group: i32 = loop {
+        let mut line = String::new();
+        assert!(std::io::BufRead::read_line(&mut out, &mut line).unwrap() > 0);
+        if let Some((_, group)) = line.split_once("holding ") {
+            break group.trim().parse().unwrap();
+        }
+    };
+    let folder = session_folder(group);
+    let all: Vec<_> = proc::group_members(group)
+        .iter()
+        .map(proc::Stat::id)
+        .collect();
+    assert!(all.len() > 4, "driver, browser and its helpers run");
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    assert!(gone(group).await);
+    assert!(all.iter().all(|id| !proc::is_running(*id)));
+    assert!(!folder.exists());
+}
+
+/// F3: a frozen driver and browser hit the deadline and are killed all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn f03_frozen_processes_are_killed() {
+    let browser = Browser::launch(&settings()).await.unwrap();
+    let group = browser.process_group().await.unwrap();
+    for process in proc::group_members(group).iter().filter(|p| p.pid != group) {
+        proc::signal(process.pid, libc::SIGSTOP);
+    }
+    let answer = browser
+        .connection()
+        .send("session.status", json!({}), Duration::from_secs(1))
+        .await;
+    assert!(
+        matches!(answer, Err(DriverError::Timeout { .. })),
+        "{answer:?}"
+    );
+    browser.close().await.unwrap();
+    assert!(!proc::group_alive(group));
+}
+
+/// A user context that is only dropped goes with its tabs; downloads are refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_context_goes_and_its_neighbour_stays() {
+    let site = Site::start("one");
+    let browser = Browser::launch(&settings()).await.unwrap();
+    let mut context = browser
+        .new_context(ContextSettings::new(&site.address))
+        .await
+        .unwrap();
+    let mut events = context.events().unwrap();
+    let tab = context.new_tab().await.unwrap();
+    let neighbour = browser
+        .new_context(ContextSettings::new(&site.address))
+        .await
+        .unwrap();
+    let other = neighbour.new_tab().await.unwrap();
+    go(&tab, "http://one.test/").await;
+    let outcome = tab
+        .navigate("http://one.test/file", Wait::Interactive, LIMIT)
+        .await
+        .unwrap();
+    assert_eq!(
+        outcome.failure,
+        Some(NavFailure::Aborted),
+        "a download is no page"
+    );
+    let refused = wait_for(&mut events, |event| match event {
+        DriverEvent::DownloadEnded { completed, .. } => Some(!completed),
+        _ => None,
+    })
+    .await;
+    assert!(refused);
+    drop(context);
+    let until = Instant::now() + LIMIT;
+    while !matches!(tab.tree().await, Err(DriverError::NoSuchFrame { .. })) {
+        assert!(Instant::now() < until, "the dropped context's tab is gone");
+    }
+    go(&other, "http://one.test/").await;
+    browser.close().await.unwrap();
 }
 
 /// Case 111: eight starts at once, each with a driver and a port of its own.
