@@ -601,6 +601,57 @@ async fn f03_frozen_processes_are_killed() {
     assert!(!proc::group_alive(group));
 }
 
+/// Case 112: a crashed page is told as such, and a new navigation brings the tab back.
+#[tokio::test(flavor = "multi_thread")]
+async fn case_112_a_crashed_page_is_an_event_of_its_own() {
+    let site = Site::start("one");
+    let browser = Browser::launch(&settings()).await.unwrap();
+    let mut context = browser
+        .new_context(ContextSettings::new(&site.address))
+        .await
+        .unwrap();
+    let mut events = context.events().unwrap();
+    let tab = context.new_tab().await.unwrap();
+    go(&tab, "http://one.test/").await;
+    let _ = tab.navigate("chrome://crash", Wait::None, LIMIT).await;
+    let crashed = wait_for(&mut events, |event| match event {
+        DriverEvent::TabCrashed { context } => Some(context),
+        _ => None,
+    })
+    .await;
+    assert_eq!(crashed, tab.id());
+    go(&tab, "http://one.test/").await;
+    browser.close().await.unwrap();
+}
+
+/// Case 106: the commonest reason for no session is said in one line with both versions.
+#[tokio::test(flavor = "multi_thread")]
+async fn case_106_another_version_of_the_driver_is_one_clear_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = StdListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0_u8; 8192]);
+            let body = r#"{"value":{"error":"session not created","message":"session not created: This version of ChromeDriver only supports Chrome version 114","stacktrace":"0x5 0x6"}}"#;
+            let _ = stream.write_all(
+                format!("HTTP/1.1 500 Internal Server Error\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).as_bytes(),
+            );
+        }
+    });
+    let old = script(
+        folder.path(),
+        "chromedriver",
+        &format!(
+            "if [ \"$1\" = --version ]; then echo 'ChromeDriver 114.0.5735.90 (x)'; exit; fi\n\
+             echo 'ChromeDriver was started successfully on port {port}.'; exec sleep 60"
+        ),
+    );
+    let said = launch_with(old).await;
+    assert!(!said.contains('\n'), "{said}");
+    assert!(said.contains("is version 114.0.5735.90 but"), "{said}");
+}
+
 /// A user context that is only dropped goes with its tabs; downloads are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_context_goes_and_its_neighbour_stays() {
