@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::Egress;
 use super::error::AnswerError;
 use super::json;
 use super::prompt::{cut, one_line};
@@ -70,6 +71,17 @@ impl Reply {
                 .collect(),
             prompt_tokens: usage("prompt_tokens"),
             completion_tokens: usage("completion_tokens"),
+        }
+    }
+
+    /// With every known secret replaced by its placeholder.
+    pub fn cleaned(self, egress: &dyn Egress) -> Self {
+        let clean = |text: String| egress.clean(&text);
+        Self {
+            content: self.content.map(clean),
+            refusal: self.refusal.map(clean),
+            calls: self.calls.into_iter().map(clean).collect(),
+            ..self
         }
     }
 

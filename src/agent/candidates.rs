@@ -4,13 +4,11 @@
 //! lines would else be equal. Ids never come back: a list continues where the last one ended, so
 //! an id out of an earlier list is known to be stale instead of meaning something else.
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
-
 use super::error::AnswerError;
-use super::prompt::{cut, one_line, quote};
+use super::lines::describe;
+use super::prompt::{cut, one_line};
 use super::words::{overlap, words};
-use crate::page::observation::{HintKind, Node, NodeId, Observation, Tri};
+use crate::page::observation::{HintKind, Node, NodeId, Observation};
 use crate::scenario::model::Verb;
 
 /// Up to here every control is offered.
@@ -37,6 +35,13 @@ pub struct Purpose {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ids {
     last: u32,
+}
+
+impl Ids {
+    pub(super) fn give(&mut self) -> String {
+        self.last += 1;
+        format!("e{}", self.last)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +79,7 @@ impl Offer {
         let ranked = rank(found, purpose);
         let size = part_size(total, purpose.limit);
         let pages = total.div_ceil(size.max(1)).max(1);
+        let part = part.min(pages - 1);
         let mut shown: Vec<Found> = ranked.into_iter().skip(part * size).take(size).collect();
         if purpose.verb.is_none() {
             shown.sort_by_key(|f| f.order);
@@ -84,7 +90,7 @@ impl Offer {
             generation: page.generation,
             candidates,
             total,
-            page: part.min(pages - 1),
+            page: part,
             pages,
             first,
         }
@@ -138,14 +144,14 @@ fn part_size(total: usize, limit: Option<usize>) -> usize {
     limit.unwrap_or(size).min(size)
 }
 
-struct Found<'a> {
-    node: &'a Node,
-    id: NodeId,
+pub(super) struct Found<'a> {
+    pub node: &'a Node,
+    pub id: NodeId,
     /// Place in the document order.
-    order: usize,
-    name: String,
+    pub order: usize,
+    pub name: String,
     /// Taken from a hint, not from a name.
-    hinted: bool,
+    pub hinted: bool,
 }
 
 /// Visible, reachable, interactive, each once: words inside a control belong to the control.
@@ -190,7 +196,7 @@ fn shown_name(page: &Observation, id: NodeId, node: &Node) -> (String, bool) {
     }
 }
 
-pub(super) fn is_input(role: &str) -> bool {
+fn is_input(role: &str) -> bool {
     matches!(
         role,
         "textbox"
@@ -305,161 +311,11 @@ fn interleave<'a>(
     out
 }
 
-fn describe(page: &Observation, shown: &[Found], ids: &mut Ids) -> Vec<Candidate> {
-    let places = places(page, shown);
-    let lines = shown.iter().zip(places);
-    lines
-        .map(|(found, place)| {
-            ids.last += 1;
-            let id = format!("e{}", ids.last);
-            let mut line = format!("{id} {}", role_word(&found.node.role));
-            if found.hinted {
-                line.push_str(" hint");
-            }
-            if !found.name.is_empty() {
-                let _ = write!(line, " {}", quote(&found.name, 80));
-            }
-            states(found.node, &mut line);
-            if let Some(place) = place {
-                let _ = write!(line, " {place}");
-            }
-            Candidate {
-                id,
-                node: found.id,
-                role: found.node.role.clone(),
-                name: found.name.clone(),
-                line,
-                options: found.node.states.options.clone(),
-                secret: found.node.input_type.as_deref() == Some("password"),
-            }
-        })
-        .collect()
-}
-
-/// Roles come from the page; anything but a plain word is shown as no role.
-fn role_word(role: &str) -> &str {
-    let plain =
-        !role.is_empty() && role.len() <= 24 && role.bytes().all(|b| b.is_ascii_lowercase());
-    if plain { role } else { "generic" }
-}
-
-fn states(node: &Node, line: &mut String) {
-    let s = &node.states;
-    let mut word = |on: bool, word: &str| {
-        if on {
-            line.push(' ');
-            line.push_str(word);
-        }
-    };
-    word(s.disabled, "disabled");
-    word(s.checked == Some(Tri::True), "checked");
-    word(s.checked == Some(Tri::Mixed), "half-checked");
-    word(s.pressed == Some(Tri::True), "pressed");
-    word(s.expanded == Some(true), "expanded");
-    word(s.expanded == Some(false), "collapsed");
-    word(s.selected == Some(true), "selected");
-    word(s.read_only, "read-only");
-    word(s.invalid, "invalid");
-    word(node.input_type.as_deref() == Some("password"), "password");
-    if let Some(value) = s.value.as_deref().filter(|v| !v.trim().is_empty()) {
-        let _ = write!(line, " value {}", quote(value, 40));
-    }
-    if !s.options.is_empty() {
-        let shown: Vec<String> = s.options.iter().take(8).map(|o| quote(o, 30)).collect();
-        let more = if s.options.len() > 8 { ", …" } else { "" };
-        let _ = write!(line, " options {}{more}", shown.join(", "));
-    }
-}
-
-/// What tells equal controls apart: the nearest place only one of them lies in, else its number.
-fn places(page: &Observation, shown: &[Found]) -> Vec<Option<String>> {
-    let mut groups: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
-    for (i, found) in shown.iter().enumerate() {
-        groups
-            .entry((&found.node.role, &found.name))
-            .or_default()
-            .push(i);
-    }
-    let mut out = vec![None; shown.len()];
-    for group in groups.into_values().filter(|g| g.len() > 1) {
-        let around: Vec<Vec<String>> = group.iter().map(|i| around(page, &shown[*i])).collect();
-        let mut in_order = group.clone();
-        in_order.sort_by_key(|i| shown[*i].order);
-        for (nth, i) in group.iter().enumerate() {
-            let others = || around.iter().enumerate().filter(|(j, _)| *j != nth);
-            let own = around[nth]
-                .iter()
-                .find(|place| others().all(|(_, theirs)| !theirs.contains(place)));
-            let number = in_order.iter().position(|j| j == i).unwrap_or_default() + 1;
-            out[*i] = Some(match own {
-                Some(place) => format!("in {place}"),
-                None => format!("number {number} of {}", group.len()),
-            });
-        }
-    }
-    out
-}
-
-/// The named places a control lies in, innermost first.
-fn around(page: &Observation, found: &Found) -> Vec<String> {
-    page.ancestors(found.id)
-        .filter(|(_, node)| is_place(&node.role))
-        .filter_map(|(id, node)| {
-            let name = one_line(&node.name);
-            let name = match name.is_empty() && is_item(&node.role) {
-                true => one_line(page.text_of(id)),
-                false => name,
-            };
-            let bare = matches!(
-                node.role.as_str(),
-                "main" | "navigation" | "banner" | "contentinfo" | "dialog"
-            );
-            match name.is_empty() {
-                true if bare => Some(node.role.clone()),
-                true => None,
-                false => Some(format!("{} {}", role_word(&node.role), quote(&name, 40))),
-            }
-        })
-        .collect()
-}
-
-fn is_item(role: &str) -> bool {
-    matches!(role, "row" | "listitem" | "article" | "treeitem")
-}
-
-fn is_place(role: &str) -> bool {
-    is_item(role)
-        || matches!(
-            role,
-            "dialog"
-                | "alertdialog"
-                | "form"
-                | "region"
-                | "navigation"
-                | "main"
-                | "banner"
-                | "contentinfo"
-                | "complementary"
-                | "search"
-                | "group"
-                | "table"
-                | "grid"
-                | "list"
-                | "tabpanel"
-                | "toolbar"
-                | "menu"
-                | "radiogroup"
-                | "iframe"
-                | "frame"
-                | "Iframe"
-        )
-}
-
 fn thousands(n: usize) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(c);

@@ -42,8 +42,14 @@ pub enum Choice {
 }
 
 impl Model {
-    /// Asks for one of the offered controls; at most two calls.
+    /// Asks for one of the offered controls; at most two calls, none if nothing is offered.
     pub async fn choose(&self, asking: &Asking<'_>, question: &Question<'_>) -> Asked<Choice> {
+        if question.offer.candidates.is_empty() {
+            return Asked {
+                outcome: Ok(Choice::None { reason: None }),
+                calls: Vec::new(),
+            };
+        }
         let ask = Ask {
             purpose: "choose",
             system: SYSTEM,

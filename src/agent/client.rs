@@ -1,7 +1,4 @@
-//! One question to one endpoint: tries, pauses, and what the endpoint turned out not to know.
-//!
-//! Servers differ in a handful of fields. Each difference is found out by the server's own error,
-//! once per session, and remembered only after the changed request went through.
+//! One question to one endpoint: the request, the tries and the pauses between them.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -12,46 +9,10 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::answer::Reply;
 use super::error::ModelFailure;
+use super::learn::{Learnt, Mode, adapt};
 use super::schema::Schema;
 use super::settings::ModelSettings;
 use super::transport::{ChatClient, chat_client};
-
-/// How the shape of the answer is asked for; each step down asks less of the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mode {
-    Schema,
-    JsonObject,
-    Plain,
-}
-
-impl Mode {
-    pub const ALL: [Self; 3] = [Self::Schema, Self::JsonObject, Self::Plain];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Schema => "json_schema",
-            Self::JsonObject => "json_object",
-            Self::Plain => "plain text",
-        }
-    }
-
-    fn lower(self) -> Option<Self> {
-        match self {
-            Self::Schema => Some(Self::JsonObject),
-            Self::JsonObject => Some(Self::Plain),
-            Self::Plain => None,
-        }
-    }
-}
-
-/// What this endpoint and model are known to take.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Learnt {
-    pub mode: Mode,
-    pub new_token_field: bool,
-    pub temperature: bool,
-    pub pictures: bool,
-}
 
 /// One message pair with the shape of its answer.
 pub struct Message<'a> {
@@ -71,11 +32,29 @@ pub struct Client {
     learnt: Mutex<Learnt>,
 }
 
+/// When a question must be over, and the limit that was set for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline {
+    pub at: Instant,
+    pub limit: Duration,
+}
+
+impl Deadline {
+    pub fn within(limit: Duration) -> Self {
+        Self {
+            at: Instant::now() + limit,
+            limit,
+        }
+    }
+}
+
 /// A reply and what it took to get it.
 pub struct Exchanged {
     pub reply: Reply,
     /// Requests sent.
     pub sent: u32,
+    /// How the last of them asked for its shape.
+    pub mode: Mode,
 }
 
 impl Client {
@@ -108,7 +87,7 @@ impl Client {
     pub async fn send(
         &self,
         message: &Message<'_>,
-        deadline: Instant,
+        deadline: Deadline,
     ) -> Result<Exchanged, ModelFailure> {
         let known = self.learnt();
         let mut now = Learnt {
@@ -123,7 +102,11 @@ impl Client {
             let failure = match self.post(&body, deadline).await {
                 Ok(reply) => {
                     self.remember(known, now, message);
-                    return Ok(Exchanged { reply, sent });
+                    return Ok(Exchanged {
+                        reply,
+                        sent,
+                        mode: now.mode,
+                    });
                 }
                 Err(failure) => failure,
             };
@@ -136,7 +119,7 @@ impl Client {
                 return Err(failure);
             };
             let wake = Instant::now() + pause;
-            if wake >= deadline {
+            if wake >= deadline.at {
                 return Err(failure);
             }
             tracing::info!(kind = failure.kind(), ?pause, "asking the model again");
@@ -144,13 +127,13 @@ impl Client {
         }
     }
 
-    async fn post(&self, body: &Value, deadline: Instant) -> Result<Reply, ModelFailure> {
+    async fn post(&self, body: &Value, deadline: Deadline) -> Result<Reply, ModelFailure> {
         let chat = self.chat.chat();
         let call = chat.create_byot::<_, Value>(body);
-        match timeout_at(deadline, call).await {
+        match timeout_at(deadline.at, call).await {
             Err(_) => Err(ModelFailure::Timeout {
                 address: self.settings.base.join("/chat/completions"),
-                limit: self.settings.timeout,
+                limit: deadline.limit,
             }),
             Ok(Ok(reply)) => Ok(Reply::read(&reply)),
             Ok(Err(OpenAIError::Boxed(error))) => Err(match error.downcast::<ModelFailure>() {
@@ -222,7 +205,7 @@ impl Client {
         );
         self.learn(|known| {
             known.mode = known.mode.max(after.mode);
-            known.new_token_field = after.new_token_field;
+            known.new_token_field |= after.new_token_field;
             known.temperature &= after.temperature;
             known.pictures &= after.pictures;
         });
@@ -236,20 +219,12 @@ impl Client {
         }
         let growing = patience.first_pause * 2u32.saturating_pow(failed - 1);
         match failure {
-            ModelFailure::Status {
-                status: 429,
-                retry_after,
-                ..
-            }
-            | ModelFailure::Status {
-                status: 503,
-                retry_after,
-                ..
-            } => {
-                let wanted = retry_after.unwrap_or_else(|| jittered(growing));
+            ModelFailure::Status(bad) if matches!(bad.status, 429 | 503) => {
+                let wanted = bad.retry_after.unwrap_or_else(|| jittered(growing));
                 Some(wanted.min(patience.longest_pause))
             }
-            ModelFailure::Status { status: 500.., .. } | ModelFailure::Connect { .. } => {
+            ModelFailure::Status(bad) if bad.status < 500 => None,
+            ModelFailure::Status(_) | ModelFailure::Connect { .. } => {
                 Some(jittered(growing).min(patience.longest_pause))
             }
             _ => None,
@@ -268,63 +243,4 @@ fn data_url(jpeg: &[u8]) -> String {
     use base64::Engine as _;
     let data = base64::engine::general_purpose::STANDARD.encode(jpeg);
     format!("data:image/jpeg;base64,{data}")
-}
-
-/// A request that avoids what the server has just refused, if the refusal is understood.
-/// Every change goes one way, so there are only a few of them.
-fn adapt(failure: &ModelFailure, now: Learnt, body: &Value) -> Option<Learnt> {
-    let ModelFailure::Status {
-        status: 400 | 422,
-        start,
-        code,
-        param,
-        ..
-    } = failure
-    else {
-        return None;
-    };
-    let unsupported = matches!(
-        code.as_deref(),
-        Some("unsupported_parameter" | "unsupported_value")
-    );
-    match param.as_deref() {
-        Some("max_tokens") if unsupported && !now.new_token_field => {
-            return Some(Learnt {
-                new_token_field: true,
-                ..now
-            });
-        }
-        Some("temperature") if unsupported && body.get("temperature").is_some() => {
-            return Some(Learnt {
-                temperature: false,
-                ..now
-            });
-        }
-        _ => {}
-    }
-    // The words for a refused format differ from server to server.
-    let said = format!("{} {start}", param.as_deref().unwrap_or_default()).to_lowercase();
-    let about_format = [
-        "response_format",
-        "json_schema",
-        "json_object",
-        "schema",
-        "grammar",
-        "additionalproperties",
-    ]
-    .iter()
-    .any(|word| said.contains(word));
-    if about_format && body.get("response_format").is_some() {
-        return Some(Learnt {
-            mode: now.mode.lower()?,
-            ..now
-        });
-    }
-    let pictured = body
-        .pointer("/messages/1/content")
-        .is_some_and(Value::is_array);
-    pictured.then_some(Learnt {
-        pictures: false,
-        ..now
-    })
 }

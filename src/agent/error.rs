@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::Egress;
+
 /// A question that brought no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AgentError {
@@ -63,17 +65,8 @@ pub enum ModelFailure {
     Stalled { address: String, limit: Duration },
     #[error("no connection to {address}: {problem}")]
     Connect { address: String, problem: String },
-    #[error("{address} answered {status} ({content_type}): {start}")]
-    Status {
-        address: String,
-        status: u16,
-        content_type: String,
-        /// The body's first words, scrubbed.
-        start: String,
-        code: Option<String>,
-        param: Option<String>,
-        retry_after: Option<Duration>,
-    },
+    #[error(transparent)]
+    Status(Box<BadStatus>),
     #[error("{address} says the quota is used up: {start}; it was not asked again")]
     Quota { address: String, start: String },
     #[error("{address} answered 200 with something that is no JSON ({content_type}): {start}")]
@@ -90,13 +83,39 @@ pub enum ModelFailure {
     Request(String),
 }
 
+/// An error by the server's own word.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{address} answered {status} ({content_type}): {start}")]
+pub struct BadStatus {
+    pub address: String,
+    pub status: u16,
+    pub content_type: String,
+    /// The body's first words, scrubbed.
+    pub start: String,
+    pub code: Option<String>,
+    pub param: Option<String>,
+    pub retry_after: Option<Duration>,
+}
+
 impl ModelFailure {
+    /// With every known secret in the server's words replaced by its placeholder.
+    pub fn cleaned(mut self, egress: &dyn Egress) -> Self {
+        match &mut self {
+            Self::Status(bad) => bad.start = egress.clean(&bad.start),
+            Self::NotJson { start, .. } | Self::Quota { start, .. } => {
+                *start = egress.clean(start);
+            }
+            _ => {}
+        }
+        self
+    }
+
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Timeout { .. } | Self::Stalled { .. } => "timeout",
             Self::Connect { .. } => "connect",
-            Self::Status { status: 429, .. } => "rate_limited",
-            Self::Status { .. } => "http_status",
+            Self::Status(bad) if bad.status == 429 => "rate_limited",
+            Self::Status(_) => "http_status",
             Self::Quota { .. } => "quota",
             Self::NotJson { .. } => "not_json",
             Self::TooLarge { .. } => "too_large",

@@ -102,7 +102,11 @@ pub fn only_object(text: &str) -> Result<Map<String, Value>, AnswerError> {
             ));
         }
         if text[at..open].trim_end().ends_with('[') {
-            return Err(malformed(text, open, "a list stands where one object is wanted".into()));
+            return Err(malformed(
+                text,
+                open,
+                "a list stands where one object is wanted".into(),
+            ));
         }
         let mut stream = serde_json::Deserializer::from_str(&text[open..]).into_iter::<Strict>();
         match stream.next() {

@@ -6,7 +6,7 @@
 //! Nothing here touches a page: an [`Observation`](crate::page::observation::Observation) comes
 //! in, a [`NodeId`](crate::page::observation::NodeId) goes out, and the broker acts.
 //!
-//! * [`settings`], [`transport`], [`client`]: one endpoint, bounded in time, tries and bytes.
+//! * [`settings`], [`transport`], [`client`], [`learn`]: one endpoint, bounded in time, tries and bytes.
 //! * [`candidates`], [`prompt`], [`schema`]: what is asked, small and with page text as data.
 //! * [`answer`], [`json`]: the ladder from a reply to a checked value.
 //! * [`counter`]: when a planner loop must end. [`tape`]: answers kept for runs without a model.
@@ -16,11 +16,15 @@ pub mod candidates;
 pub mod choose;
 pub mod client;
 pub mod counter;
+mod decision;
 pub mod error;
 pub mod extract;
 pub mod json;
+pub mod learn;
+mod lines;
 pub mod model;
 pub mod planner;
+pub mod probe;
 pub mod prompt;
 pub mod schema;
 pub mod settings;
@@ -31,9 +35,10 @@ mod words;
 pub use candidates::{Candidate, Ids, Offer, Purpose};
 pub use choose::{Choice, Question};
 pub use counter::{Counter, Exit, Limits, Verdict, fingerprint};
-pub use error::{AgentError, AnswerError, ModelFailure};
-pub use model::{Asked, Asking, CallRecord, Model, Probe};
+pub use error::{AgentError, AnswerError, BadStatus, ModelFailure};
+pub use model::{Asked, Asking, CallRecord, Model};
 pub use planner::{Action, Decision, FillValue, HistoryLine, Turn};
+pub use probe::Probe;
 pub use settings::{ModelSettings, ModelTable, SettingsError};
 pub use tape::Tape;
 

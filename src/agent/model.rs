@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tokio::time::Instant;
 
 use super::Egress;
 use super::answer::{self, Reply};
-use super::client::{Client, Message, Mode};
+use super::client::{Client, Deadline, Message};
 use super::error::{AgentError, AnswerError, ModelFailure};
+use super::learn::Mode;
 use super::prompt::{FIXED_MARK, Sections, cut};
-use super::schema::{self, Schema};
+use super::schema::Schema;
 use super::settings::ModelSettings;
 use super::tape::{Recorded, Tape};
 
@@ -20,7 +20,7 @@ const KEPT: usize = 8 * 1024;
 /// One model for a session; shared by all its scenarios.
 pub struct Model {
     /// `None`: answers come from a tape alone.
-    client: Option<Client>,
+    pub(super) client: Option<Client>,
     tape: Tape,
 }
 
@@ -69,6 +69,18 @@ pub struct CallRecord {
     pub sent: u32,
 }
 
+impl CallRecord {
+    /// For budgets. A server that tells no usage is reckoned at four bytes a token, so that a
+    /// budget holds there too; recorded answers cost what they cost when they were given.
+    pub fn tokens(&self) -> u64 {
+        let reckoned = |bytes: usize| bytes as u64 / 4;
+        let prompt = self.prompt_tokens;
+        let completion = self.completion_tokens;
+        prompt.unwrap_or_else(|| reckoned(self.prompt_bytes))
+            + completion.unwrap_or_else(|| reckoned(self.answer.len()))
+    }
+}
+
 /// A question before it becomes a request.
 pub(super) struct Ask {
     pub purpose: &'static str,
@@ -115,10 +127,10 @@ impl Model {
         self.client.as_ref().map_or(0, |c| c.settings().max_tokens)
     }
 
-    pub(super) fn deadline(&self, asking: &Asking) -> Instant {
+    pub(super) fn deadline(&self, asking: &Asking) -> Deadline {
         let own = self.client.as_ref().map(|c| c.settings().timeout);
         let limit = [own, asking.limit].into_iter().flatten().min();
-        Instant::now() + limit.unwrap_or(Duration::from_secs(60))
+        Deadline::within(limit.unwrap_or(Duration::from_secs(60)))
     }
 
     pub(super) async fn ask<T>(
@@ -187,7 +199,7 @@ impl Model {
         asking: &Asking<'_>,
         ask: &Ask,
         refused: Option<&AnswerError>,
-        deadline: Instant,
+        deadline: Deadline,
     ) -> Result<(Reply, CallRecord), (AgentError, Option<CallRecord>)> {
         let said = refused.map(ToString::to_string);
         let mark = ask.sections.fresh_mark();
@@ -229,7 +241,7 @@ impl Model {
         purpose: &'static str,
         message: &Message<'_>,
         fixed: &str,
-        deadline: Instant,
+        deadline: Deadline,
     ) -> Result<(Reply, CallRecord), (AgentError, Option<CallRecord>)> {
         let body = self.body_text(message);
         // Both as sent and as read: escaping must not hide a value.
@@ -253,16 +265,23 @@ impl Model {
         let got = self.reply(message, &question, deadline).await;
         match got {
             Ok((reply, sent)) => {
-                record.answer = cut(&asking.egress.clean(&reply.raw()), KEPT);
+                // From here on only the scrubbed reply exists: it may be quoted in an error.
+                let reply = reply.cleaned(asking.egress);
+                record.answer = cut(&reply.raw(), KEPT);
                 record.prompt_tokens = reply.prompt_tokens;
                 record.completion_tokens = reply.completion_tokens;
                 record.sent = sent;
-                self.keep(asking, &question, &reply)
+                let recorded = Recorded { question, reply };
+                self.tape
+                    .keep(&recorded)
                     .map_err(|e| (e, Some(record.clone())))?;
-                Ok((reply, record))
+                Ok((recorded.reply, record))
             }
             Err(error) => {
-                let error = scrubbed(error, asking.egress);
+                let error = match error {
+                    AgentError::Unavailable(failure) => failure.cleaned(asking.egress).into(),
+                    other => other,
+                };
                 record.outcome = error.kind().into();
                 Err((error, Some(record)))
             }
@@ -273,7 +292,7 @@ impl Model {
         &self,
         message: &Message<'_>,
         question: &str,
-        deadline: Instant,
+        deadline: Deadline,
     ) -> Result<(Reply, u32), AgentError> {
         if let Some(recorded) = self.tape.find(question)? {
             return Ok((recorded.reply, 0));
@@ -283,105 +302,10 @@ impl Model {
         Ok((got.reply, got.sent))
     }
 
-    fn keep(&self, asking: &Asking, question: &str, reply: &Reply) -> Result<(), AgentError> {
-        let clean = |text: &Option<String>| text.as_deref().map(|t| asking.egress.clean(t));
-        let reply = Reply {
-            content: clean(&reply.content),
-            refusal: clean(&reply.refusal),
-            calls: reply.calls.iter().map(|c| asking.egress.clean(c)).collect(),
-            ..reply.clone()
-        };
-        self.tape.keep(&Recorded {
-            question: question.to_owned(),
-            reply,
-        })
-    }
-
     fn body_text(&self, message: &Message) -> String {
         match &self.client {
             Some(client) => client.body(message, client.learnt()).to_string(),
             None => format!("{}{}", message.system, message.user),
         }
-    }
-
-    /// For `doctor`: which ways of asking for JSON the endpoint really follows.
-    pub async fn probe(&self) -> Result<Probe, AgentError> {
-        let client = self.client.as_ref().ok_or(ModelFailure::NotConfigured)?;
-        let schema = schema::choice(["e1", "e2"].into_iter());
-        let mut tried = Vec::new();
-        for mode in Mode::ALL {
-            let message = Message {
-                system: "Answer with one JSON object and nothing else.",
-                user: "Answer {\"id\": \"e2\"}",
-                schema: Some(&schema),
-                picture: None,
-                mode: Some(mode),
-            };
-            let deadline = Instant::now() + client.settings().timeout;
-            let outcome = match client.send(&message, deadline).await {
-                Err(
-                    failure @ ModelFailure::Status {
-                        status: 400 | 422, ..
-                    },
-                ) => Err(failure.to_string()),
-                Err(failure) => return Err(failure.into()),
-                Ok(got) => answer::object(&got.reply, client.settings().max_tokens)
-                    .and_then(|o| answer::text(&o, "id").map(str::to_owned))
-                    .map(|_| ())
-                    .map_err(|e| e.to_string()),
-            };
-            tried.push((mode, outcome));
-        }
-        Ok(Probe {
-            tried,
-            address: client.settings().shown(),
-        })
-    }
-}
-
-fn scrubbed(error: AgentError, egress: &dyn Egress) -> AgentError {
-    match error {
-        AgentError::Unavailable(ModelFailure::Status {
-            address,
-            status,
-            content_type,
-            start,
-            code,
-            param,
-            retry_after,
-        }) => AgentError::Unavailable(ModelFailure::Status {
-            start: egress.clean(&start),
-            address,
-            status,
-            content_type,
-            code,
-            param,
-            retry_after,
-        }),
-        AgentError::Unavailable(ModelFailure::NotJson {
-            address,
-            content_type,
-            start,
-        }) => AgentError::Unavailable(ModelFailure::NotJson {
-            start: egress.clean(&start),
-            address,
-            content_type,
-        }),
-        other => other,
-    }
-}
-
-/// What each mode did at this endpoint.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Probe {
-    pub address: String,
-    pub tried: Vec<(Mode, Result<(), String>)>,
-}
-
-impl Probe {
-    /// The strongest mode that worked.
-    pub fn works(&self) -> Option<Mode> {
-        let good = self.tried.iter().find(|(_, outcome)| outcome.is_ok());
-        good.map(|(mode, _)| *mode)
     }
 }

@@ -20,7 +20,7 @@ use reqwest::redirect::Policy;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use super::error::ModelFailure;
+use super::error::{BadStatus, ModelFailure};
 use super::settings::{Base, ModelSettings};
 
 /// Bytes of a reply that are read; a longer one is refused.
@@ -219,7 +219,7 @@ impl Exchange {
         if status == 429 && (quota(&code) || quota(&field("type"))) {
             return ModelFailure::Quota { address, start };
         }
-        ModelFailure::Status {
+        ModelFailure::Status(Box::new(BadStatus {
             address,
             status,
             content_type,
@@ -227,7 +227,7 @@ impl Exchange {
             code,
             param: field("param"),
             retry_after,
-        }
+        }))
     }
 
     fn connect(&self, address: &str, error: &reqwest::Error) -> ModelFailure {

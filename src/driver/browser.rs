@@ -15,10 +15,13 @@ use super::error::DriverError;
 use super::events::Demultiplexer;
 use super::find::BrowserKind;
 use super::launch::{self, LaunchSettings, RunningDriver, delete_session, new_session};
+use crate::system::proc::{self, ProcessId};
 use crate::system::{Guarded, folders};
 
 /// A quit command gets this long before signals speak.
 const QUIT_LIMIT: Duration = Duration::from_secs(2);
+/// How often a browser of ours is looked at.
+const LOOK: Duration = Duration::from_millis(250);
 const HEARTBEAT: Duration = Duration::from_secs(2);
 const HEARTBEAT_DEADLINE: Duration = Duration::from_secs(20);
 
@@ -77,7 +80,10 @@ impl Browser {
             }
         };
         process.stop_listening();
-        record_browser(&driver, &process);
+        if let Some(browser) = browser_process(&driver) {
+            // So that the janitor can find it should guard and runner both be killed.
+            let _ = folders::record_owner(process.folder(), "browser", browser.pid);
+        }
         let notes = found.notes(settings.sandbox);
         Self::connect(driver, Some(process), settings.kind, notes, until).await
     }
@@ -223,11 +229,14 @@ async fn open(
         })?;
     let connection = Connection::new(bidi);
     if let Some(mut ended) = ended {
-        let connection = connection.clone();
+        let with_driver = connection.clone();
         tokio::spawn(async move {
             let _ = ended.wait_for(|code| code.is_some()).await;
-            connection.mark_lost();
+            with_driver.mark_lost();
         });
+        if let Some(browser) = browser_process(driver) {
+            tokio::spawn(watch_process(connection.clone(), browser));
+        }
     }
     let events = Demultiplexer::start(&connection).await?;
     tokio::spawn(watch_heart(connection.clone()));
@@ -253,18 +262,26 @@ async fn watch_heart(connection: Connection) {
     }
 }
 
-/// The browser's own pid, so that the janitor can find it should guard and runner both die.
-fn record_browser(driver: &WebDriver, process: &Guarded) {
-    for key in ["goog:processID", "moz:processID"] {
-        let pid = driver
-            .handle()
-            .capabilities()
-            .get(key)
-            .and_then(Value::as_i64);
-        if let Some(pid) = pid.and_then(|pid| i32::try_from(pid).ok()) {
-            let _ = folders::record_owner(process.folder(), "browser", pid);
+/// A driver whose browser was killed neither answers nor closes (measured), so a browser on
+/// this machine is looked at as a process.
+async fn watch_process(connection: Connection, browser: ProcessId) {
+    let mut lost = connection.lost();
+    while proc::is_running(browser) {
+        tokio::select! {
+            _ = lost.wait_for(|lost| *lost) => return,
+            () = tokio::time::sleep(LOOK) => {}
         }
     }
+    connection.mark_lost();
+}
+
+/// The browser's own process, as the driver names it.
+fn browser_process(driver: &WebDriver) -> Option<ProcessId> {
+    let capabilities = driver.handle().capabilities();
+    let pid = ["goog:processID", "moz:processID"]
+        .iter()
+        .find_map(|key| capabilities.get(key).and_then(Value::as_i64))?;
+    proc::stat(i32::try_from(pid).ok()?).map(|stat| stat.id())
 }
 
 fn version_in(driver: &WebDriver) -> BrowserVersion {

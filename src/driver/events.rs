@@ -35,7 +35,10 @@ const WELCOME: &[&str] = &[
     "browsingContext.downloadWillBegin",
     "browsingContext.downloadEnd",
     "input.fileDialogOpened",
+    CRASHED,
 ];
+/// BiDi has no word for a crashed page; Chromium's own comes over the same connection.
+const CRASHED: &str = "goog:cdp.Inspector.targetCrashed";
 
 /// A page can make events faster than anybody reads them.
 const QUEUE: usize = 4096;
@@ -58,6 +61,10 @@ pub enum DriverEvent {
         opener: Option<String>,
     },
     TabClosed {
+        context: String,
+    },
+    /// The page's process died (case 112). Commands to it time out until it is navigated anew.
+    TabCrashed {
         context: String,
     },
     FrameAttached {
@@ -126,6 +133,7 @@ impl DriverEvent {
         match self {
             DriverEvent::TabOpened { context, .. }
             | DriverEvent::TabClosed { context }
+            | DriverEvent::TabCrashed { context }
             | DriverEvent::FrameAttached { context, .. }
             | DriverEvent::FrameDetached { context, .. }
             | DriverEvent::Navigation { context, .. }
@@ -173,6 +181,8 @@ struct Tables {
     queues: HashMap<String, Queue>,
     /// Browsing context → user context, and parent for frames.
     contexts: HashMap<String, String>,
+    /// Chromium's debugging session → the tab it belongs to: crashes are told by session.
+    sessions: HashMap<String, String>,
 }
 
 /// Sorts events into queues.
@@ -186,11 +196,16 @@ impl Demultiplexer {
         let mut stream = connection.bidi().subscribe_raw();
         let reader = demultiplexer.clone();
         let mut lost = connection.lost();
+        let asking = connection.clone();
         tokio::spawn(async move {
             loop {
                 tokio::select! {
                     event = stream.next() => match event {
-                        Some(event) => reader.take(&event.method, &event.params),
+                        Some(event) => {
+                            if let Some(tab) = reader.take(&event.method, &event.params) {
+                                tokio::spawn(reader.clone().learn_session(asking.clone(), tab));
+                            }
+                        }
                         None => break,
                     },
                     _ = lost.wait_for(|lost| *lost) => break,
@@ -228,6 +243,26 @@ impl Demultiplexer {
         let mut tables = self.tables();
         tables.queues.remove(user_context);
         tables.contexts.retain(|_, owner| owner != user_context);
+        let Tables {
+            contexts, sessions, ..
+        } = &mut *tables;
+        sessions.retain(|_, tab| contexts.contains_key(tab));
+    }
+
+    /// Asks for the tab's debugging session; a driver without one just tells no crashes.
+    async fn learn_session(self, connection: Connection, tab: String) {
+        let asked = json!({"context": tab});
+        let answer = connection
+            .send("goog:cdp.getSession", asked, DEADLINE)
+            .await;
+        if let Ok(answer) = answer
+            && let Some(session) = answer["session"].as_str()
+        {
+            let mut tables = self.tables();
+            if tables.contexts.contains_key(&tab) {
+                tables.sessions.insert(session.to_owned(), tab);
+            }
+        }
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
@@ -236,29 +271,38 @@ impl Demultiplexer {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn take(&self, method: &str, params: &Value) {
-        let Some(event) = read(method, params) else {
-            return;
-        };
+    /// Puts an event into its queue. Answers a tab of ours that was just opened.
+    fn take(&self, method: &str, params: &Value) -> Option<String> {
         let mut tables = self.tables();
+        let event = if method == CRASHED {
+            let session = params.get("session").and_then(Value::as_str)?;
+            DriverEvent::TabCrashed {
+                context: tables.sessions.get(session)?.clone(),
+            }
+        } else {
+            read(method, params)?
+        };
         let context = event.context();
         if let Some(owner) = params.get("userContext").and_then(Value::as_str) {
             tables.contexts.insert(context.to_owned(), owner.to_owned());
         }
-        let Some(owner) = tables.contexts.get(context).cloned() else {
-            return;
-        };
+        let owner = tables.contexts.get(context).cloned()?;
         if matches!(
             event,
             DriverEvent::TabClosed { .. } | DriverEvent::FrameDetached { .. }
         ) {
             tables.contexts.remove(event.context());
+            tables.sessions.retain(|_, tab| tab != event.context());
         }
-        if let Some(queue) = tables.queues.get(&owner)
-            && queue.sender.try_send(event).is_err()
-        {
+        let queue = tables.queues.get(&owner)?;
+        let opened = match &event {
+            DriverEvent::TabOpened { context, .. } => Some(context.clone()),
+            _ => None,
+        };
+        if queue.sender.try_send(event).is_err() {
             queue.missed.fetch_add(1, Ordering::Relaxed);
         }
+        opened
     }
 }
 

@@ -83,10 +83,12 @@ pub fn find(
     driver: Option<&Path>,
     browser: Option<&Path>,
 ) -> Result<Found, DriverError> {
+    // Absolute, because the driver runs in a folder of its own.
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     Ok(Found {
         kind,
-        driver: locate(kind, driver, kind.drivers())?,
-        browser: locate(kind, browser, kind.browsers())?,
+        driver: absolute(locate(kind, driver, kind.drivers())?),
+        browser: absolute(locate(kind, browser, kind.browsers())?),
     })
 }
 

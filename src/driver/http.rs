@@ -18,6 +18,9 @@ pub(super) struct Client(reqwest::Client);
 impl Client {
     /// `HTTP_PROXY` and its kin are ignored: the driver is here, or where the user said.
     pub(super) fn new(limit: Duration) -> Result<Self, reqwest::Error> {
+        // Two providers lie in the tree through others' features; without a chosen one
+        // connections panic. A second call changes nothing.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())

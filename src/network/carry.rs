@@ -1,10 +1,12 @@
 //! A judged request on its way: sent to the site, its answer brought back, both at the same time.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWriteExt, copy_bidirectional, join};
-use tokio::time::Instant;
+use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional, join,
+};
+use tokio::time::timeout;
 use url::Position;
 
 use super::answer::Next;
@@ -102,10 +104,30 @@ enum Once {
     Ended(Ended, Option<Dialled>),
 }
 
-/// What comes of sending, which runs beside the answer for as long as it does.
+/// How the way up ends.
 enum Sending {
     SiteGone,
     ClientGone,
+}
+
+/// The request on its way up, kept going beside whatever else is waited for.
+struct Beside<'a, F> {
+    sending: Pin<&'a mut F>,
+    ended: bool,
+}
+
+impl<F: Future<Output = Sending>> Beside<'_, F> {
+    /// Resolves only when the browser is gone. A site that no longer listens may still have
+    /// answered before it hung up.
+    async fn client_gone(&mut self) {
+        if !self.ended {
+            match self.sending.as_mut().await {
+                Sending::ClientGone => return,
+                Sending::SiteGone => self.ended = true,
+            }
+        }
+        std::future::pending().await
+    }
 }
 
 async fn once(
@@ -116,125 +138,58 @@ async fn once(
     id: u64,
     flight: &Flight,
 ) -> Once {
-    let method = &passed.head.method;
     let request = request_bytes(passed, &site);
-    let all_sent = AtomicBool::new(false);
-    let sent = || all_sent.load(Ordering::Relaxed);
-    let finished = {
-        let mut sending = pin!(async {
-            if site.wire.w.write_all(&request).await.is_err() {
-                return Sending::SiteGone;
-            }
-            match body::copy(passed.unread, &mut client.r, &mut site.wire.w).await {
-                Ok(_) => {}
-                Err(CopyError::Reading(_)) => return Sending::ClientGone,
-                Err(CopyError::Writing(_)) => return Sending::SiteGone,
-            }
-            if site.wire.w.flush().await.is_err() {
-                return Sending::SiteGone;
-            }
-            all_sent.store(true, Ordering::Relaxed);
-            gone(&mut client.r).await;
-            Sending::ClientGone
-        });
-        let mut sending_ended = false;
-        // The clock runs from the last byte sent; a slow upload is not a slow site.
-        let head = {
-            let mut answer = pin!(read_response(&mut site.wire.r, method));
-            let mut deadline = Instant::now() + session.limits.answer;
-            loop {
-                let was_sent = sent();
-                tokio::select! {
-                    head = &mut answer => break head,
-                    how = &mut sending, if !sending_ended => match how {
-                        // It may have answered before it hung up.
-                        Sending::SiteGone => sending_ended = true,
-                        Sending::ClientGone => {
-                            return Once::Ended(Ended::Cut("the browser gave up".to_owned()), None);
-                        }
-                    },
-                    () = tokio::time::sleep_until(deadline) => {
-                        if was_sent || sending_ended {
-                            let reason = "no answer in time".to_owned();
-                            let unread = Framing::None;
-                            return Once::Ended(Ended::NoAnswer { status: 504, reason, unread }, None);
-                        }
-                        deadline = Instant::now() + session.limits.answer;
-                    }
-                }
-            }
+    let sent = AtomicBool::new(false);
+    let both_ways = {
+        let sending = pin!(send(
+            passed,
+            &request,
+            &mut client.r,
+            &mut site.wire.w,
+            &sent
+        ));
+        let mut beside = Beside {
+            sending,
+            ended: false,
+        };
+        let answering = answer_of(session, passed, &mut site.wire.r, &sent);
+        let head = tokio::select! {
+            head = answering => head,
+            () = beside.client_gone() => Err(Once::Ended(Ended::Cut("the browser gave up".to_owned()), None)),
         };
         let head = match head {
             Ok(head) => head,
-            Err(HeadError::Closed) => return Once::Stale,
-            Err(error) => {
-                let reason = format!("the answer is no HTTP: {error}");
-                let unread = if sent() { Framing::None } else { passed.unread };
-                return Once::Ended(
-                    Ended::NoAnswer {
-                        status: 502,
-                        reason,
-                        unread,
-                    },
-                    None,
-                );
-            }
+            Err(once) => return once,
         };
-        let upgraded = head.status == 101;
-        if (upgraded && !passed.socket) || head.status == 407 {
-            let reason = format!("the site answered with status {}", head.status);
-            let unread = Framing::None;
-            return Once::Ended(
-                Ended::NoAnswer {
-                    status: 502,
-                    reason,
-                    unread,
-                },
-                None,
-            );
-        }
         tell_answer(session, id, &head);
-        if upgraded || streams(&head) {
+        if head.status == 101 || streams(&head) {
             flight.is_stream();
         }
-        let client_keeps =
+        let keeps =
             head.framing != Framing::UntilClose && !passed.head.fields.lists("connection", "close");
-        let bytes = response_bytes(&head, client_keeps);
-        let mut receiving = pin!(async {
-            client
-                .w
-                .write_all(&bytes)
-                .await
-                .map_err(CopyError::Writing)?;
-            client.w.flush().await.map_err(CopyError::Writing)?;
-            body::copy(head.framing, &mut site.wire.r, &mut client.w).await
-        });
-        let received = loop {
-            tokio::select! {
-                received = &mut receiving => break received,
-                how = &mut sending, if !sending_ended => match how {
-                    Sending::SiteGone => sending_ended = true,
-                    Sending::ClientGone => return Once::Ended(Ended::Short, None),
-                },
-            }
+        let receiving = receive(&head, keeps, &mut site.wire.r, &mut client.w);
+        let received = tokio::select! {
+            received = receiving => received,
+            () = beside.client_gone() => Err(CopyError::Writing),
         };
-        match received {
-            Ok(bytes) if !upgraded => {
-                let keep = client_keeps && sent();
-                let next = if keep { Next::Keep } else { Next::Close };
-                let reusable = head.keeps && sent();
-                Some((bytes, next, reusable))
-            }
-            Ok(_) => None,
-            Err(_) => return Once::Ended(Ended::Short, None),
-        }
+        let Ok(bytes) = received else {
+            return Once::Ended(Ended::Short, None);
+        };
+        let sent = sent.load(Ordering::Relaxed);
+        // `None`: no longer HTTP.
+        (head.status != 101).then_some((bytes, keeps && sent, head.keeps && sent))
     };
-    match finished {
-        Some((bytes, next, reusable)) => {
+    match both_ways {
+        Some((bytes, client_keeps, site_keeps)) => {
+            let next = if client_keeps {
+                Next::Keep
+            } else {
+                Next::Close
+            };
             if next == Next::Close {
                 let _ = client.w.shutdown().await;
             }
-            Once::Ended(Ended::Whole { bytes, next }, reusable.then_some(site))
+            Once::Ended(Ended::Whole { bytes, next }, site_keeps.then_some(site))
         }
         None => {
             let mut page = join(&mut client.r, &mut client.w);
@@ -245,6 +200,103 @@ async fn once(
             Once::Ended(Ended::Whole { bytes, next }, None)
         }
     }
+}
+
+/// Sends the request, then waits for the browser to hang up.
+async fn send<R, W>(
+    passed: &Passed,
+    request: &[u8],
+    from: &mut R,
+    to: &mut W,
+    sent: &AtomicBool,
+) -> Sending
+where
+    R: AsyncBufRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    if to.write_all(request).await.is_err() {
+        return Sending::SiteGone;
+    }
+    match body::copy(passed.unread, from, to).await {
+        Ok(_) => {}
+        Err(CopyError::Reading) => return Sending::ClientGone,
+        Err(CopyError::Writing) => return Sending::SiteGone,
+    }
+    if to.flush().await.is_err() {
+        return Sending::SiteGone;
+    }
+    sent.store(true, Ordering::Relaxed);
+    gone(from).await;
+    Sending::ClientGone
+}
+
+/// The head of the answer, or what its lack comes to.
+async fn answer_of<R>(
+    session: &Session,
+    passed: &Passed,
+    from: &mut R,
+    sent: &AtomicBool,
+) -> Result<ResponseHead, Once>
+where
+    R: AsyncBufRead + Unpin,
+{
+    let mut reading = pin!(read_response(from, &passed.head.method));
+    let head = loop {
+        match timeout(session.limits.answer, reading.as_mut()).await {
+            Ok(head) => break head,
+            Err(_) if sent.load(Ordering::Relaxed) => {
+                return Err(no_answer(
+                    504,
+                    "no answer in time".to_owned(),
+                    Framing::None,
+                ));
+            }
+            // A slow upload is not a slow site.
+            Err(_) => {}
+        }
+    };
+    let unread = match sent.load(Ordering::Relaxed) {
+        true => Framing::None,
+        false => passed.unread,
+    };
+    match head {
+        Ok(head) if head.status == 407 || (head.status == 101 && !passed.socket) => {
+            let reason = format!("the site answered with status {}", head.status);
+            Err(no_answer(502, reason, unread))
+        }
+        Ok(head) => Ok(head),
+        Err(HeadError::Closed) => Err(Once::Stale),
+        Err(error) => Err(no_answer(
+            502,
+            format!("the answer is no HTTP: {error}"),
+            unread,
+        )),
+    }
+}
+
+fn no_answer(status: u16, reason: String, unread: Framing) -> Once {
+    let ended = Ended::NoAnswer {
+        status,
+        reason,
+        unread,
+    };
+    Once::Ended(ended, None)
+}
+
+async fn receive<R, W>(
+    head: &ResponseHead,
+    keeps: bool,
+    from: &mut R,
+    to: &mut W,
+) -> Result<u64, CopyError>
+where
+    R: AsyncBufRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let bytes = response_bytes(head, keeps);
+    to.write_all(&bytes).await.map_err(|_| CopyError::Writing)?;
+    to.flush().await.map_err(|_| CopyError::Writing)?;
+    body::copy(head.framing, from, to).await
 }
 
 /// Resolves when the client hangs up. A further request is left alone until its turn.

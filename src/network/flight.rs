@@ -63,7 +63,9 @@ impl Flights {
 
     pub fn begin(self: &Arc<Self>, id: u64) -> Flight {
         let now = Instant::now();
-        self.change(|open| drop(open.insert(id, Some(now))));
+        self.change(|open| {
+            open.insert(id, Some(now));
+        });
         Flight {
             id,
             flights: self.clone(),
@@ -96,13 +98,17 @@ pub(super) struct Flight {
 impl Flight {
     pub fn is_stream(&self) {
         let id = self.id;
-        self.flights.change(|open| drop(open.insert(id, None)));
+        self.flights.change(|open| {
+            open.insert(id, None);
+        });
     }
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
         let id = self.id;
-        self.flights.change(|open| drop(open.remove(&id)));
+        self.flights.change(|open| {
+            open.remove(&id);
+        });
     }
 }

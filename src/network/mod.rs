@@ -28,6 +28,9 @@ mod trust;
 mod upstream;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 pub use authority::Authority;
 pub use browser_own::browser_own;
 pub use config::{Internal, InternalAnswer, Limits, Mode, ProxyConfig};

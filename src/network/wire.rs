@@ -249,13 +249,11 @@ where
     let mut block: Vec<u8> = Vec::new();
     let mut line_starts = 0;
     loop {
-        let available = reader.fill_buf().await.map_err(|_| HeadError::Broken)?;
-        if available.is_empty() {
-            return Err(match block.is_empty() {
-                true => HeadError::Closed,
-                false => HeadError::Broken,
-            });
-        }
+        let available = match reader.fill_buf().await {
+            Ok(available) if !available.is_empty() => available,
+            _ if block.is_empty() => return Err(HeadError::Closed),
+            _ => return Err(HeadError::Broken),
+        };
         let mut used = 0;
         let mut done = false;
         for &byte in available {

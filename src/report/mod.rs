@@ -7,6 +7,7 @@ mod block;
 mod console;
 pub mod exit;
 mod fold;
+pub mod html;
 pub mod json;
 pub mod junit;
 #[cfg(test)]

@@ -1,4 +1,40 @@
 //! Scenario files: read, bound by the verb table, checked. In: text. Out: [`Scenario`].
+//!
+//! [`Suite::load`] reads a folder; [`parse_scenario`] and [`parse_fixture`] one file; [`bind`]
+//! replaces `$(…)`. Whatever is wrong comes back as [`crate::text::Problem`]s, all of a file at
+//! once.
 
+mod bind;
+mod keys;
+mod lexicon;
 pub mod model;
+mod roles;
+mod sentence;
+mod shapes;
+mod suite;
+mod target;
+mod vars;
+mod verbs;
+mod walk;
+mod written;
+mod yaml;
+
+pub use bind::{parse_fixture, parse_scenario};
+pub use lexicon::{Lexicon, Lexicons};
 pub use model::*;
+pub use roles::ROLES;
+pub use suite::{Selection, Suite, find_root};
+pub use target::{TargetError, parse_target};
+pub use vars::{Vars, bind, bind_flow};
+pub use verbs::{Primitive, Row, VERBS, help as verb_help, row_of};
+
+use bind::direction as bind_to_direction;
+
+fn bind_direction(word: &str) -> bool {
+    bind_to_direction(word).is_some()
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod yaml_tests;

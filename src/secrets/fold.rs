@@ -121,8 +121,7 @@ fn hex(bytes: &[u8]) -> Option<u32> {
 
 fn percent(rest: &[u8]) -> Read {
     if matches!(rest.get(1), Some(b'u' | b'U')) {
-        let c = hex(rest.get(2..6)?)?;
-        return Some((char::from_u32(c), 6));
+        return utf16(rest);
     }
     let byte = |n: usize| {
         let piece = rest.get(n * 3..n * 3 + 3)?;
@@ -221,25 +220,28 @@ fn named(name: &str) -> Option<char> {
     })
 }
 
+/// `\uXXXX` or `%uXXXX`, two of them for a character beyond the basic plane.
+fn utf16(rest: &[u8]) -> Read {
+    let unit = hex(rest.get(2..6)?)?;
+    if !(0xd800..0xdc00).contains(&unit) {
+        return Some((char::from_u32(unit), 6));
+    }
+    let low = rest
+        .get(6..12)
+        .filter(|next| next[..2] == rest[..2])
+        .and_then(|next| hex(&next[2..]))
+        .filter(|low| (0xdc00..0xe000).contains(low))?;
+    let c = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+    Some((char::from_u32(c), 12))
+}
+
 fn backslash(rest: &[u8]) -> Read {
     match rest.get(1)? {
         b'u' if rest.get(2) == Some(&b'{') => {
             let end = rest.iter().take(10).position(|b| *b == b'}')?;
             Some((char::from_u32(hex(rest.get(3..end)?)?), end + 1))
         }
-        b'u' => {
-            let unit = hex(rest.get(2..6)?)?;
-            if !(0xd800..0xdc00).contains(&unit) {
-                return Some((char::from_u32(unit), 6));
-            }
-            let low = rest
-                .get(6..12)
-                .filter(|r| r.starts_with(b"\\u"))
-                .and_then(|r| hex(&r[2..]))
-                .filter(|low| (0xdc00..0xe000).contains(low))?;
-            let c = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-            Some((char::from_u32(c), 12))
-        }
+        b'u' => utf16(rest),
         b'x' => Some((char::from_u32(hex(rest.get(2..4)?)?), 4)),
         b'n' | b'r' | b't' => Some((Some(' '), 2)),
         b'/' => Some((Some('/'), 2)),

@@ -19,6 +19,8 @@ pub struct Entry {
     pub forms: Vec<Form>,
     /// Folded forms for the loose search; empty for short values.
     pub loose: Vec<Vec<u8>>,
+    /// Letters and digits only, for the scan; none for values with few of them.
+    pub scattered: Option<Vec<u8>>,
     pub word: bool,
 }
 
@@ -43,6 +45,7 @@ pub struct Matcher {
     exact: Needles,
     loose: Needles,
     hidden: Needles,
+    scattered: Needles,
     own: Option<AhoCorasick>,
     masks: Vec<(usize, regex::Regex)>,
 }
@@ -109,6 +112,7 @@ impl Matcher {
         let mut exact = Vec::new();
         let mut loose = Vec::new();
         let mut hidden = Vec::new();
+        let mut scattered = Vec::new();
         for (at, entry) in entries.iter().enumerate() {
             for form in &entry.forms {
                 let needle = Needle {
@@ -129,6 +133,14 @@ impl Matcher {
                 };
                 loose.push((folded.as_slice(), needle));
             }
+            scattered.extend(entry.scattered.as_deref().map(|bones| {
+                let needle = Needle {
+                    entry: at,
+                    form: "scattered",
+                    word: false,
+                };
+                (bones, needle)
+            }));
         }
         let mut placeholders: Vec<String> = entries.iter().map(|e| e.placeholder.clone()).collect();
         let labels = entries.iter().map(|e| e.label.clone()).collect();
@@ -145,6 +157,7 @@ impl Matcher {
             exact: Needles::new(exact),
             loose: Needles::new(loose),
             hidden: Needles::new(hidden),
+            scattered: Needles::new(scattered),
             own,
             masks,
             placeholders,
@@ -158,10 +171,6 @@ impl Matcher {
 
     pub fn label(&self, entry: usize) -> &str {
         self.labels.get(entry).map_or("mask", String::as_str)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.exact.needles.is_empty() && self.masks.is_empty()
     }
 
     /// Everything to replace in `text`: sorted, disjoint, at character borders, and never inside
@@ -188,23 +197,23 @@ impl Matcher {
         merge(cut(sure, &own))
     }
 
-    /// As [`Matcher::find`], for values only and stopping at the first.
-    pub fn finds_value(&self, text: &str) -> Option<Found> {
+    /// As [`Matcher::find`], for values only and each match on its own.
+    pub fn find_values(&self, text: &str) -> Vec<Found> {
         let (mut sure, doubtful) = self.candidates(text);
         if sure.is_empty() && doubtful.is_empty() {
-            return None;
+            return sure;
         }
         let own = self.own_places(text);
         settle(text, &mut sure, doubtful, &own);
-        cut(sure, &own).into_iter().next()
+        cut(sure, &own)
     }
 
     /// Forms that are searched for but never replaced, in any bytes.
-    pub fn find_hidden(&self, bytes: &[u8]) -> Option<Found> {
-        let mut found = None;
+    pub fn find_hidden(&self, bytes: &[u8]) -> Vec<Found> {
+        let mut found = Vec::new();
         self.hidden.search(bytes, |range, needle| {
-            if found.is_none() && (!needle.word || word_in_bytes(bytes, &range)) {
-                found = Some(Found {
+            if !needle.word || word_in_bytes(bytes, &range) {
+                found.push(Found {
                     range,
                     entry: needle.entry,
                     form: needle.form,
@@ -212,6 +221,27 @@ impl Matcher {
             }
         });
         found
+    }
+
+    /// Values of which only letters and digits are left, in order, between anything else.
+    pub fn find_scattered(&self, text: &str) -> Vec<usize> {
+        let mut entries = Vec::new();
+        if self.scattered.automaton.is_some() {
+            let mut bones = Vec::with_capacity(text.len());
+            let mut at = 0;
+            for own in self.own_places(text) {
+                skeleton(&text[at..own.start], &mut bones);
+                // No text folds to this byte, so nothing matches across a placeholder.
+                bones.push(0xff);
+                at = own.end;
+            }
+            skeleton(&text[at..], &mut bones);
+            self.scattered
+                .search(&bones, |_, needle| entries.push(needle.entry));
+        }
+        entries.sort_unstable();
+        entries.dedup();
+        entries
     }
 
     /// Matches that count wherever they stand, and those that count only as whole words.
@@ -344,4 +374,26 @@ pub fn loose_needles(value: &str) -> Vec<Vec<u8>> {
     }
     needles.retain(|n| n.len() >= LONG);
     needles
+}
+
+/// From this many letters and digits on a value is looked for among other characters.
+const ENOUGH_BONES: usize = 10;
+
+/// What [`Matcher::find_scattered`] looks for, if the value has enough of it.
+pub fn scattered_needle(value: &str) -> Option<Vec<u8>> {
+    let enough = value.chars().filter(|c| c.is_alphanumeric()).count() >= ENOUGH_BONES;
+    enough.then(|| {
+        let mut bones = Vec::new();
+        skeleton(value, &mut bones);
+        bones
+    })
+}
+
+fn skeleton(text: &str, bones: &mut Vec<u8>) {
+    for c in text.chars().filter(|c| c.is_alphanumeric()) {
+        let mut buffer = [0; 4];
+        for c in c.to_lowercase() {
+            bones.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes());
+        }
+    }
 }

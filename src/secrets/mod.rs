@@ -8,20 +8,26 @@
 
 mod clean;
 pub mod command;
+pub mod decode;
 pub mod fold;
 pub mod forms;
+pub mod inject;
 mod matcher;
 pub mod origin;
 pub mod private_file;
+pub mod scan;
 pub mod scrub;
 pub mod sources;
+pub mod suspicious;
 pub mod totp;
 pub mod value;
 pub mod vault;
 mod vault_body;
 
+pub use scan::{LeakHit, ScanReport, Scanner};
 pub use scrub::{Clean, HIDDEN, Hit, Kind, Pattern, Scrubber, hide_user_name};
 pub use sources::{Credential, CredentialProblem, CredentialSettings, SourceError, Sources};
+pub use suspicious::{Suspicion, suspicious};
 pub use totp::Totp;
 pub use value::{EmptySecret, Secret};
 pub use vault::{Vault, VaultError};

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub use super::clean::Clean;
 use super::forms::{self, SHORTEST};
-use super::matcher::{Entry, MaskEntry, Matcher, loose_needles};
+use super::matcher::{Entry, MaskEntry, Matcher, loose_needles, scattered_needle};
 use super::value::Secret;
 
 /// What a log shows for a typed secret, whatever its length.
@@ -46,7 +46,7 @@ pub struct Hit {
 #[derive(Default)]
 struct Book {
     entries: Vec<Entry>,
-    /// Every registered value with its entry's placeholder, short ones included.
+    /// Every registered value with its `name.field`, short ones included.
     values: Vec<(Secret, String)>,
     masks: Vec<MaskEntry>,
     warnings: Vec<String>,
@@ -85,7 +85,7 @@ impl Scrubber {
             return;
         }
         let placeholder = format!("‹{label}›");
-        book.values.push((value.duplicate(), placeholder.clone()));
+        book.values.push((value.duplicate(), label.clone()));
         if text.chars().count() < SHORTEST {
             book.warnings.push(format!(
                 "{label} is shorter than {SHORTEST} characters: it is hidden in its own field only, \
@@ -98,11 +98,16 @@ impl Scrubber {
             _ => loose_needles(text),
         };
         let word = text.len() < forms::LONG || matches!(kind, Kind::Username | Kind::Otp);
+        let scattered = match kind {
+            Kind::Username | Kind::Otp => None,
+            _ => scattered_needle(text),
+        };
         book.entries.push(Entry {
             placeholder,
             label,
             forms: forms::forms(text, kind),
             loose,
+            scattered,
             word,
         });
         self.rebuild(&book);
@@ -197,23 +202,23 @@ impl Scrubber {
     pub fn whole_value(&self, text: &str) -> Option<Clean> {
         let book = self.book();
         let known = book.values.iter().find(|(value, _)| value.expose() == text);
-        known.map(|(_, placeholder)| Clean::scrubbed(placeholder.as_str()))
+        known.map(|(_, label)| Clean::scrubbed(format!("‹{label}›")))
     }
 
     /// Whether a value stands in `text` in any form, also those that are never replaced.
     pub fn contains(&self, text: &str) -> bool {
         let matcher = self.matcher();
-        matcher.finds_value(text).is_some() || matcher.find_hidden(text.as_bytes()).is_some()
+        !matcher.find_values(text).is_empty() || !matcher.find_hidden(text.as_bytes()).is_empty()
     }
 
     /// As [`Scrubber::contains`], for bytes about to leave. Compressed bytes must be unpacked
     /// first; [`super::Scanner`] does.
     pub fn contains_bytes(&self, bytes: &[u8]) -> bool {
         let matcher = self.matcher();
-        matcher.find_hidden(bytes).is_some()
-            || matcher
-                .finds_value(&String::from_utf8_lossy(bytes))
-                .is_some()
+        !matcher.find_hidden(bytes).is_empty()
+            || !matcher
+                .find_values(&String::from_utf8_lossy(bytes))
+                .is_empty()
     }
 
     /// Values that can't be protected page-wide; each is said once.
@@ -230,12 +235,10 @@ impl Scrubber {
     }
 
     /// The values themselves, for searches the matcher is not made for.
-    pub(super) fn with_values<T>(&self, mut read: impl FnMut(&str, &str) -> Option<T>) -> Vec<T> {
-        let book = self.book();
-        let values = book.values.iter();
-        values
-            .filter_map(|(v, placeholder)| read(v.expose(), placeholder))
-            .collect()
+    pub(super) fn with_values(&self, mut read: impl FnMut(&str, &str)) {
+        for (value, label) in &self.book().values {
+            read(value.expose(), label);
+        }
     }
 
     fn book(&self) -> std::sync::MutexGuard<'_, Book> {

@@ -198,7 +198,7 @@ impl Sources {
         if !is_name(name) {
             return Err(SourceError::BadName);
         }
-        let in_environment = self.from_environment(name)?;
+        let in_environment = self.environment_fields(name)?;
         if !in_environment.is_empty() {
             self.complete(name, SourceKind::Environment, |f| {
                 in_environment.contains_key(f)
@@ -271,7 +271,7 @@ impl Sources {
         }
     }
 
-    fn from_environment(&self, name: &str) -> Result<FromEnvironment, SourceError> {
+    fn environment_fields(&self, name: &str) -> Result<FromEnvironment, SourceError> {
         let mut fields = BTreeMap::new();
         let mut names = vec!["username", "password", "totp"];
         let wanted = self.wanted.get(name).into_iter().flatten();

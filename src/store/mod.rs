@@ -7,10 +7,12 @@ pub mod atomic;
 pub mod frames;
 pub mod journal;
 pub mod names;
+pub mod outgoing;
 
 pub mod run_folder;
 
 pub use atomic::{StoreError, write, write_private};
 pub use journal::{Journal, JournalEnd};
 
+pub use outgoing::{LeakOrIo, Outgoing, Written};
 pub use run_folder::{RunFolder, new_run_id};

@@ -11,13 +11,15 @@ const LONGEST: usize = 80;
 /// dot, not a device's name, never empty. Text that had to be changed beyond case or spaces gets
 /// a piece of its hash, so that different texts keep different names.
 pub fn safe_name(text: &str) -> String {
+    let (stem, ending) = split_ending(text);
     let mut name = String::new();
     let mut lost = false;
-    for c in text.chars() {
+    for c in stem.chars() {
         match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => name.push(c),
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => name.push(c),
+            '-' if !name.is_empty() => name.push('-'),
             '.' if !name.is_empty() && !name.ends_with('.') => name.push('.'),
-            ' ' => name.push('-'),
+            ' ' if !name.is_empty() => name.push('-'),
             _ => {
                 lost = true;
                 if !name.is_empty() && !name.ends_with('-') {
@@ -30,25 +32,33 @@ pub fn safe_name(text: &str) -> String {
             break;
         }
     }
-    let trimmed = name.trim_end_matches(['-', '.']);
-    lost |= trimmed.is_empty() || is_device(trimmed);
-    if !lost {
-        return trimmed.to_owned();
+    let stem = name.trim_end_matches(['-', '.']);
+    if !lost && !stem.is_empty() && !is_device(stem) {
+        return format!("{stem}{ending}");
     }
-    // The hash goes before the ending, which says how to open the file.
-    let (stem, ending) = match trimmed.rsplit_once('.') {
-        Some((stem, ending)) if ending.len() <= 8 => (stem, format!(".{ending}")),
-        _ => (trimmed, String::new()),
-    };
     let hash = &short_hash(text.as_bytes())[..8];
-    let stem = stem.trim_end_matches(['-', '.']);
     let between = if stem.is_empty() { "" } else { "-" };
     format!("{stem}{between}{hash}{ending}")
 }
 
+/// The ending says how to open a file, so it survives whatever happens to the rest.
+fn split_ending(text: &str) -> (&str, String) {
+    match text.rsplit_once('.') {
+        Some((stem, ending))
+            if !stem.is_empty()
+                && (1..=8).contains(&ending.len())
+                && ending.bytes().all(|b| b.is_ascii_alphanumeric()) =>
+        {
+            (stem, format!(".{ending}"))
+        }
+        _ => (text, String::new()),
+    }
+}
+
 /// Names Windows gives to devices, with any ending.
 fn is_device(name: &str) -> bool {
-    let stem = name.split('.').next().unwrap_or(name).to_ascii_uppercase();
+    let stem = name.split('.').next().unwrap_or(name);
+    let stem = stem.to_ascii_uppercase();
     let numbered = |prefix: &str| {
         stem.strip_prefix(prefix)
             .is_some_and(|n| n.len() == 1 && n.as_bytes()[0].is_ascii_digit())

@@ -68,7 +68,12 @@ impl Outgoing {
         Ok(note)
     }
 
-    fn note(&self, path: &Path, hits: &[LeakHit], scanner: &Scanner) -> Result<PathBuf, StoreError> {
+    fn note(
+        &self,
+        path: &Path,
+        hits: &[LeakHit],
+        scanner: &Scanner,
+    ) -> Result<PathBuf, StoreError> {
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -77,10 +82,15 @@ impl Outgoing {
         let shown = path.to_string_lossy();
         let mut text = format!("Withheld: {}\n", scanner.scrubber().clean(&shown));
         for hit in hits {
-            text.push_str(&format!("{} as {} at byte {}\n", hit.credential, hit.form, hit.offset));
+            text.push_str(&format!(
+                "{} as {} at byte {}\n",
+                hit.credential, hit.form, hit.offset
+            ));
         }
         text.push_str("The content is not kept.\n");
-        let note = self.quarantine.join(format!("{}.txt", short_hash(shown.as_bytes())));
+        let note = self
+            .quarantine
+            .join(format!("{}.txt", short_hash(shown.as_bytes())));
         atomic::write_private(&note, text.as_bytes())?;
         Ok(note)
     }
@@ -102,20 +112,33 @@ mod tests {
         let out = Outgoing::new(dir.path());
         let good = dir.path().join("report.html");
         out.write(&good, b"<p>fine</p>", &scanner).expect("clean");
-        let error = out.write(&good, b"<p>0303-RELLIT</p>", &scanner).expect_err("a leak");
-        assert!(matches!(&error, LeakOrIo::Leak { hits, .. } if hits[0].credential == "harbour.password"));
+        let error = out
+            .write(&good, b"<p>0303-RELLIT</p>", &scanner)
+            .expect_err("a leak");
+        assert!(
+            matches!(&error, LeakOrIo::Leak { hits, .. } if hits[0].credential == "harbour.password")
+        );
         assert!(!error.to_string().contains("TILLER"));
         assert_eq!(std::fs::read(&good).expect("old file"), b"<p>fine</p>");
         let quarantine = dir.path().join("quarantine");
-        let mode = std::fs::metadata(&quarantine).expect("folder").permissions().mode();
+        let mode = std::fs::metadata(&quarantine)
+            .expect("folder")
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o700);
-        assert!(scanner.scan_tree(dir.path()).hits.is_empty());
+        assert_eq!(scanner.scan_tree(dir.path()).hits().count(), 0);
         let named = dir.path().join("TILLER-3030.txt");
-        assert!(out.write(&named, b"x", &scanner).is_err(), "names are scanned too");
+        assert!(
+            out.write(&named, b"x", &scanner).is_err(),
+            "names are scanned too"
+        );
         assert!(!named.exists());
         std::fs::write(&named, "x").expect("written by others");
-        let hits = scanner.scan_tree(dir.path()).hits;
-        out.withdraw(&named, &hits, &scanner).expect("withdraw");
-        assert!(!named.exists() && scanner.scan_tree(dir.path()).hits.is_empty());
+        let report = scanner.scan_tree(dir.path());
+        let (path, hits) = &report.leaking[0];
+        assert_eq!(*path, named);
+        out.withdraw(path, hits, &scanner).expect("withdraw");
+        assert!(!named.exists());
+        assert_eq!(scanner.scan_tree(dir.path()).hits().count(), 0);
     }
 }

@@ -204,6 +204,8 @@ fn guard_program(given: Option<&Path>) -> PathBuf {
     given
         .map(Path::to_owned)
         .or_else(|| std::env::var_os(GUARD_EXE).map(PathBuf::from))
+        // It is started in the session's folder, where a relative path means nothing.
+        .map(|path| std::path::absolute(&path).unwrap_or(path))
         .or_else(|| std::env::current_exe().ok().filter(|exe| exe.exists()))
         // Replaced by a newer build while running: the kernel still has the old one.
         .unwrap_or_else(|| PathBuf::from("/proc/self/exe"))

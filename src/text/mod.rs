@@ -2,6 +2,15 @@
 //!
 //! Nothing here knows a browser, a scenario or a secret.
 
+pub mod fold;
+pub mod glob;
+mod nearest;
+mod place;
+pub mod render;
+
+pub use nearest::nearest;
+pub use place::{cut, line_col, visible};
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -84,6 +93,10 @@ impl Problem {
     }
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
+        self
+    }
+    pub fn also(mut self, span: Span, label: impl Into<String>) -> Self {
+        self.also.push((span, label.into()));
         self
     }
     pub fn help(mut self, help: impl Into<String>) -> Self {

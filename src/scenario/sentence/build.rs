@@ -1,0 +1,332 @@
+//! From a fitted pattern to the act.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::matching::{Found, content, direction};
+use super::tokens::{Token, begins};
+use super::{Grammar, SentenceError};
+use crate::scenario::bind_to_direction;
+use crate::scenario::model::*;
+use crate::scenario::roles;
+use crate::text::fold::fold;
+
+pub fn act(grammar: &Grammar<'_>, found: &Found<'_>, said: &str) -> Result<Act, SentenceError> {
+    let text = |slot: &str| {
+        found
+            .slot(slot)
+            .map(|t| content(grammar.text, t))
+            .unwrap_or_default()
+    };
+    let named = |slot: &str| found.slot(slot).map(|t| Named::read(grammar, t));
+    let target = |slot: &str| named(slot).map(|n| n.into_target(grammar));
+    let phrase = |verb: Verb, named: Named, value: Option<Value>| {
+        Act::Sentence(Phrase {
+            verb,
+            target: named.words,
+            role: named.role,
+            value,
+            text: said.to_string(),
+        })
+    };
+    // The act itself where the target is explicit, else a phrase to be found on the page.
+    let on = |verb: Verb, value: Option<Value>, make: &dyn Fn(Target) -> Act| match named("target")
+    {
+        Some(n) if n.explicit => make(n.into_target(grammar)),
+        Some(n) => phrase(verb, n, value),
+        None => phrase(verb, Named::default(), value),
+    };
+    Ok(match found.form {
+        "goto" => Act::Goto(text("address")),
+        "click" => on(Verb::Click, None, &Act::Click),
+        "fill" => {
+            let value = value(grammar, found.slot("value").unwrap_or_default());
+            on(Verb::Fill, Some(value.clone()), &|target| Act::Fill {
+                target,
+                value: value.clone(),
+            })
+        }
+        "select" => {
+            let option = text("option");
+            match found.slot("target") {
+                None => Act::Select {
+                    option,
+                    target: None,
+                },
+                Some(_) => on(Verb::Select, Some(Value::Text(option.clone())), &|t| {
+                    Act::Select {
+                        option: option.clone(),
+                        target: Some(t),
+                    }
+                }),
+            }
+        }
+        "check" => on(Verb::Check, None, &|target| Act::Check { target, on: true }),
+        "uncheck" => on(Verb::Uncheck, None, &|target| Act::Check {
+            target,
+            on: false,
+        }),
+        "press" => {
+            let keys = text("keys");
+            match found.slot("target") {
+                None => Act::Press { keys, target: None },
+                Some(_) => on(Verb::Press, Some(Value::Text(keys.clone())), &|t| {
+                    Act::Press {
+                        keys: keys.clone(),
+                        target: Some(t),
+                    }
+                }),
+            }
+        }
+        "hover" => on(Verb::Hover, None, &Act::Hover),
+        "submit" => on(Verb::Submit, None, &Act::Submit),
+        "scroll" => {
+            let to = found
+                .slot("direction")
+                .and_then(|t| direction(grammar, t))
+                .and_then(|d| bind_to_direction(&d));
+            Act::Scroll {
+                to: to.unwrap_or(ScrollTo::Down),
+                target: target("target"),
+            }
+        }
+        "scroll_to" => on(Verb::Scroll, None, &|t| Act::Scroll {
+            to: ScrollTo::Target(t),
+            target: None,
+        }),
+        "drag" => match (target("target"), target("to")) {
+            (Some(target), Some(to)) => Act::Drag { target, to },
+            _ => phrase(Verb::Drag, Named::default(), None),
+        },
+        "upload" => Act::Upload {
+            file: PathBuf::from(text("file")),
+            target: target("target"),
+        },
+        "login" => Act::Login(credential(grammar, found, said)?),
+        "wait" => on(Verb::Wait, None, &|t| Act::Wait(WaitFor::Target(t))),
+        "gone" => match target("target") {
+            Some(t) => Act::Wait(WaitFor::Gone(t)),
+            None => phrase(Verb::Wait, Named::default(), None),
+        },
+        "wait_url" => Act::Wait(WaitFor::Url(text("text"))),
+        "seconds" => Act::Wait(WaitFor::Seconds(
+            Duration::try_from_secs_f64(text("seconds").parse().unwrap_or(0.0)).unwrap_or_default(),
+        )),
+        "wait_for_user" => Act::WaitForUser(text("text")),
+        "see" => expect(grammar, ExpectLine::See(text("text"))),
+        "not_see" => expect(grammar, ExpectLine::NotSee(text("text"))),
+        "url" => expect(grammar, ExpectLine::Url(text("text"))),
+        "title" => expect(grammar, ExpectLine::Title(text("text"))),
+        "use" => Act::Use {
+            flow: text("flow"),
+            vars: Default::default(),
+        },
+        _ => Act::Plan(text("text")),
+    })
+}
+
+fn expect(grammar: &Grammar<'_>, line: ExpectLine) -> Act {
+    Act::Expect(vec![Expectation {
+        line,
+        within: Vec::new(),
+        span: grammar.span,
+    }])
+}
+
+/// Text, or `credential name.field`.
+fn value(grammar: &Grammar<'_>, tokens: &[Token]) -> Value {
+    for words in &grammar.lexicon.credential {
+        if begins(tokens, words)
+            && let [one] = &tokens[words.len()..]
+        {
+            let said = content(grammar.text, std::slice::from_ref(one));
+            if let Some((name, field)) = said
+                .split_once('.')
+                .filter(|(n, f)| grammar.credentials.iter().any(|c| c == n) && !f.is_empty())
+            {
+                return Value::Credential {
+                    name: name.to_string(),
+                    field: field.to_string(),
+                };
+            }
+        }
+    }
+    Value::Text(content(grammar.text, tokens))
+}
+
+/// The credential a sentence names, or the only one there is ("as the test user").
+fn credential(
+    grammar: &Grammar<'_>,
+    found: &Found<'_>,
+    said: &str,
+) -> Result<String, SentenceError> {
+    let tokens = found.slot("credential").unwrap_or_default();
+    let names = tokens
+        .iter()
+        .map(|t| content(grammar.text, std::slice::from_ref(t)));
+    let named: Vec<String> = names.filter(|n| grammar.credentials.contains(n)).collect();
+    match (named.as_slice(), grammar.credentials) {
+        ([one], _) => Ok(one.clone()),
+        // A name in quotation marks is meant as one and isn't listed.
+        ([], [only]) if tokens.iter().all(|t| t.quoted.is_none()) => Ok(only.clone()),
+        _ => Err(SentenceError::Credential {
+            said: said.to_string(),
+            known: grammar.credentials.to_vec(),
+        }),
+    }
+}
+
+/// A target as a sentence says it.
+#[derive(Debug, Default)]
+struct Named {
+    words: String,
+    role: Option<String>,
+    exact: bool,
+    /// In quotation marks, or a role and nothing else.
+    explicit: bool,
+}
+
+/// Roles that stand behind a name even without an article: "Click Sign in button".
+const PLAIN: [&str; 5] = ["button", "link", "textbox", "checkbox", "radio"];
+
+/// Not roles but other ways to name a thing; only before the name.
+const WAYS: [&str; 3] = ["text", "css", "testid"];
+
+impl Named {
+    fn read(grammar: &Grammar<'_>, all: &[Token]) -> Self {
+        let lexicon = grammar.lexicon;
+        let mut tokens = all;
+        let mut exact = false;
+        if let Some(words) = lexicon
+            .exactly
+            .iter()
+            .find(|w| begins(tokens, w) && w.len() < tokens.len())
+        {
+            exact = true;
+            tokens = &tokens[words.len()..];
+        }
+        let (mut tokens, had_article) = without_articles(grammar, tokens);
+        let mut role = None;
+        if let Some((len, found)) = leading_role(grammar, tokens) {
+            if len == tokens.len() && !WAYS.contains(&found.as_str()) && (had_article || exact) {
+                return Self {
+                    words: String::new(),
+                    role: Some(found),
+                    exact,
+                    explicit: true,
+                };
+            }
+            if len < tokens.len() {
+                tokens = without_articles(grammar, &tokens[len..]).0;
+                if let [filler, rest @ ..] = tokens
+                    && !rest.is_empty()
+                    && filler.quoted.is_none()
+                    && lexicon.fillers.contains(&filler.word)
+                {
+                    tokens = rest;
+                }
+                role = Some(found);
+            }
+        }
+        if role.is_none()
+            && let Some((len, found)) = trailing_role(grammar, tokens)
+        {
+            let quoted = matches!(
+                &tokens[..tokens.len() - len],
+                [Token {
+                    quoted: Some(_),
+                    ..
+                }]
+            );
+            if quoted || had_article || PLAIN.contains(&found.as_str()) {
+                tokens = &tokens[..tokens.len() - len];
+                role = Some(found);
+            }
+        }
+        match tokens {
+            [
+                Token {
+                    quoted: Some(name), ..
+                },
+            ] if !name.trim().is_empty() => Self {
+                words: name.clone(),
+                role,
+                exact,
+                explicit: true,
+            },
+            _ => {
+                let explicit = role.as_deref().is_some_and(|r| WAYS.contains(&r));
+                Self {
+                    words: fold(&content(grammar.text, tokens)),
+                    role,
+                    exact,
+                    explicit,
+                }
+            }
+        }
+    }
+
+    fn into_target(self, grammar: &Grammar<'_>) -> Target {
+        let by = match self.role.as_deref() {
+            Some("text") => By::Text(self.words),
+            Some("css") => By::Css(self.words),
+            Some("testid") => By::TestId(self.words),
+            _ => By::Name {
+                role: self.role,
+                name: Some(self.words).filter(|w| !w.is_empty()),
+                exact: self.exact,
+            },
+        };
+        Target {
+            by,
+            span: grammar.span,
+        }
+    }
+}
+
+fn without_articles<'t>(grammar: &Grammar<'_>, tokens: &'t [Token]) -> (&'t [Token], bool) {
+    let articles = tokens
+        .iter()
+        .take_while(|t| t.quoted.is_none() && grammar.lexicon.articles.contains(&t.word))
+        .count()
+        .min(tokens.len().saturating_sub(1));
+    (&tokens[articles..], articles > 0)
+}
+
+fn leading_role(grammar: &Grammar<'_>, tokens: &[Token]) -> Option<(usize, String)> {
+    let listed = grammar
+        .lexicon
+        .roles
+        .iter()
+        .filter(|(words, _)| begins(tokens, words))
+        .max_by_key(|(words, _)| words.len());
+    if let Some((words, role)) = listed {
+        return Some((words.len(), role.clone()));
+    }
+    let first = tokens.first().filter(|t| t.quoted.is_none())?;
+    // The bare ARIA word counts before a quoted name, in every language.
+    matches!(
+        tokens.get(1),
+        Some(Token {
+            quoted: Some(_),
+            ..
+        })
+    )
+    .then(|| roles::role(&first.word))
+    .flatten()
+    .map(|r| (1, r.to_string()))
+}
+
+fn trailing_role(grammar: &Grammar<'_>, tokens: &[Token]) -> Option<(usize, String)> {
+    grammar
+        .lexicon
+        .roles
+        .iter()
+        .filter(|(words, role)| {
+            words.len() < tokens.len()
+                && begins(&tokens[tokens.len() - words.len()..], words)
+                && !WAYS.contains(&role.as_str())
+        })
+        .max_by_key(|(words, _)| words.len())
+        .map(|(words, role)| (words.len(), role.clone()))
+}
