@@ -1,25 +1,16 @@
-//! The globs of the language: `*` within a segment, `**` across, everything else literal.
+//! Globs over addresses, for `writes`, `safe_requests` and `url:` lines.
 //!
-//! Segments end at `/`, and in an address also at `?` and `#`. No `?`, no classes, no braces, no
-//! escapes: an address holds all of those literally, and a pattern that silently means more
-//! than it says is a hole where writes are concerned (failures 140 and 141).
+//! The dialect itself is [`crate::text::glob`]; here a pattern is brought to the canonical form of
+//! the addresses it is compared with.
 
 use url::Url;
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+use crate::text::glob::Glob as Pattern;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
     written: String,
-    parts: Vec<Part>,
-    /// Query and fragment count only when the pattern names them.
-    query: bool,
-    fragment: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Part {
-    Literal(String),
-    Within,
-    Across,
+    pattern: Pattern,
 }
 
 impl Glob {
@@ -27,9 +18,7 @@ impl Glob {
     pub fn new(pattern: &str) -> Self {
         Self {
             written: pattern.to_owned(),
-            parts: parts(pattern),
-            query: pattern.contains('?'),
-            fragment: pattern.contains('#'),
+            pattern: Pattern::new(pattern),
         }
     }
 
@@ -38,7 +27,7 @@ impl Glob {
     pub fn for_url(pattern: &str) -> Self {
         Self {
             written: pattern.to_owned(),
-            ..Self::new(&canonical(pattern))
+            pattern: Pattern::new(&canonical(pattern)),
         }
     }
 
@@ -48,22 +37,17 @@ impl Glob {
 
     /// Whole-text match, for titles and names.
     pub fn matches(&self, text: &str) -> bool {
-        matches(&self.parts, text)
+        self.pattern.matches(text)
     }
 
     /// A pattern that starts with `/` is compared with the path, else with the whole address.
     pub fn matches_url(&self, url: &Url) -> bool {
-        let mut url = url.clone();
-        if !self.query {
-            url.set_query(None);
+        if self.written.starts_with('/') {
+            return self
+                .pattern
+                .matches_address(&url[url::Position::BeforePath..]);
         }
-        if !self.fragment {
-            url.set_fragment(None);
-        }
-        match self.written.starts_with('/') {
-            true => self.matches(&url[url::Position::BeforePath..]),
-            false => self.matches(url.as_str()) || self.matches_bare_root(&url),
-        }
+        self.pattern.matches_address(url.as_str()) || self.matches_bare_root(url)
     }
 
     /// `http://code.test` means the address a browser shows as `http://code.test/`.
@@ -73,68 +57,6 @@ impl Glob {
             && url.fragment().is_none()
             && self.matches(url.as_str().trim_end_matches('/'))
     }
-}
-
-fn parts(pattern: &str) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let mut rest = pattern;
-    while !rest.is_empty() {
-        let stars = rest.len() - rest.trim_start_matches('*').len();
-        match stars {
-            0 => {
-                let end = rest.find('*').unwrap_or(rest.len());
-                parts.push(Part::Literal(rest[..end].to_owned()));
-                rest = &rest[end..];
-            }
-            1 => {
-                parts.push(Part::Within);
-                rest = &rest[1..];
-            }
-            _ => {
-                parts.push(Part::Across);
-                rest = &rest[stars..];
-            }
-        }
-    }
-    parts
-}
-
-/// Iterative with one retry point per kind of star: linear in practice, and never exponential.
-fn matches(parts: &[Part], text: &str) -> bool {
-    // reachable[i]: the parts so far can have eaten exactly text[..i]
-    let bytes = text.as_bytes();
-    let mut reachable = vec![false; bytes.len() + 1];
-    reachable[0] = true;
-    for part in parts {
-        let mut next = vec![false; bytes.len() + 1];
-        match part {
-            Part::Literal(literal) => {
-                let literal = literal.as_bytes();
-                for at in 0..=bytes.len() {
-                    if reachable[at] && bytes[at..].starts_with(literal) {
-                        next[at + literal.len()] = true;
-                    }
-                }
-            }
-            Part::Within => {
-                let mut open = false;
-                for at in 0..=bytes.len() {
-                    open |= reachable[at];
-                    next[at] = open;
-                    open &= at < bytes.len() && !matches!(bytes[at], b'/' | b'?' | b'#');
-                }
-            }
-            Part::Across => {
-                let mut open = false;
-                for at in 0..=bytes.len() {
-                    open |= reachable[at];
-                    next[at] = open;
-                }
-            }
-        }
-        reachable = next;
-    }
-    reachable[bytes.len()]
 }
 
 fn canonical(pattern: &str) -> String {

@@ -92,7 +92,7 @@ impl<W: Write> Console<W> {
                 self.begin(run);
             }
             What::Note { text } if event.scenario.is_empty() => {
-                self.print(&[self.dim("note", 13) + &plain::line(text)]);
+                self.print(&[self.dim("note", 13) + plain::line(text).as_str()]);
             }
             What::RunFinished { .. } => self.kept.push(event.clone()),
             What::Snapshot(verdict) => {
@@ -160,7 +160,7 @@ impl<W: Write> Console<W> {
         ];
         for (label, value) in facts {
             if let Some(value) = value.filter(|value| !value.is_empty()) {
-                lines.push(self.dim(label, 13) + &plain::line(&value));
+                lines.push(self.dim(label, 13) + plain::line(&value).as_str());
             }
         }
         lines.push(String::new());
@@ -369,7 +369,7 @@ impl<W: Write> Console<W> {
     }
 
     fn dim(&self, label: &str, width: usize) -> String {
-        self.paint(&format!("{label:>12}"), Paint::new().dimmed()) + &" ".repeat(width - 12)
+        self.paint(&format!("{label:>12}"), Paint::new().dimmed()) + " ".repeat(width - 12).as_str()
     }
 
     fn paint(&self, text: &str, paint: Paint) -> String {

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::page::{Node, NodeId, Observation, Tri};
 use crate::policy::Glob;
 use crate::scenario::{By, DataExpect, ElementExpect, ExpectLine, Expectation, Verb};
-use crate::text::cut;
-use crate::text::fold::{fold, visible, words};
+use crate::text::fold::{fold, words};
+use crate::text::{cut, visible};
 
 use super::explain::{describe, likeness};
 use super::{find_all, text_within};
@@ -25,11 +25,24 @@ pub struct Checked {
     pub live: bool,
 }
 
-pub fn check_all(lines: &[Expectation], observation: &Observation, data: &Value, downloads: Downloads) -> Vec<Checked> {
-    lines.iter().map(|line| check(line, observation, data, downloads)).collect()
+pub fn check_all(
+    lines: &[Expectation],
+    observation: &Observation,
+    data: &Value,
+    downloads: Downloads,
+) -> Vec<Checked> {
+    lines
+        .iter()
+        .map(|line| check(line, observation, data, downloads))
+        .collect()
 }
 
-pub fn check(line: &Expectation, observation: &Observation, data: &Value, downloads: Downloads) -> Checked {
+pub fn check(
+    line: &Expectation,
+    observation: &Observation,
+    data: &Value,
+    downloads: Downloads,
+) -> Checked {
     let scopes = match super::find::scopes(observation, &line.within) {
         Ok(scopes) => scopes,
         Err(miss) => return fails(miss.message),
@@ -39,7 +52,9 @@ pub fn check(line: &Expectation, observation: &Observation, data: &Value, downlo
         None => Vec::new(),
         Some(_) => {
             let all: Vec<NodeId> = scopes.iter().flatten().copied().collect();
-            all.into_iter().filter(|id| super::find::inside_all(observation, *id, &scopes)).collect()
+            all.into_iter()
+                .filter(|id| super::find::inside_all(observation, *id, &scopes))
+                .collect()
         }
     };
     if !line.within.is_empty() && places.is_empty() {
@@ -49,16 +64,28 @@ pub fn check(line: &Expectation, observation: &Observation, data: &Value, downlo
         ExpectLine::Url(glob) => by_glob(glob, &observation.url, "address"),
         ExpectLine::Title(glob) => {
             let title = fold(&observation.title);
-            let literal = Glob::text(glob);
-            Checked { holds: literal.is_match(&title), saw: format!("the title is \"{}\"", visible(&title)), live: false }
+            let glob = Glob::new(glob);
+            Checked {
+                holds: glob.matches(&title),
+                saw: format!("the title is \"{}\"", visible(&title)),
+                live: false,
+            }
         }
         ExpectLine::See(text) => see(text, observation, &places),
         ExpectLine::NotSee(text) => {
             let found = see(text, observation, &places);
             if found.holds {
-                Checked { holds: false, saw: format!("\"{}\" is on the page", visible(text)), live: found.live }
+                Checked {
+                    holds: false,
+                    saw: format!("\"{}\" is on the page", visible(text)),
+                    live: found.live,
+                }
             } else {
-                Checked { holds: true, saw: format!("\"{}\" is not on the page", visible(text)), live: found.live }
+                Checked {
+                    holds: true,
+                    saw: format!("\"{}\" is not on the page", visible(text)),
+                    live: found.live,
+                }
             }
         }
         ExpectLine::Element(wanted) => element(wanted, observation, line),
@@ -69,18 +96,33 @@ pub fn check(line: &Expectation, observation: &Observation, data: &Value, downlo
 }
 
 fn fails(saw: impl Into<String>) -> Checked {
-    Checked { holds: false, saw: saw.into(), live: false }
+    Checked {
+        holds: false,
+        saw: saw.into(),
+        live: false,
+    }
 }
 
 fn by_glob(glob: &str, address: &str, what: &str) -> Checked {
-    Checked { holds: Glob::new(glob).is_match(address), saw: format!("the {what} is {address}"), live: false }
+    let holds = url::Url::parse(address).is_ok_and(|url| Glob::for_url(glob).matches_url(&url));
+    Checked {
+        holds,
+        saw: format!("the {what} is {address}"),
+        live: false,
+    }
 }
 
 fn see(text: &str, observation: &Observation, places: &[NodeId]) -> Checked {
     let wanted = fold(text);
-    let holds = text_within(observation, places).iter().any(|t| fold(t).contains(&wanted));
+    let holds = text_within(observation, places)
+        .iter()
+        .any(|t| fold(t).contains(&wanted));
     if holds {
-        return Checked { holds, saw: format!("\"{}\" is on the page", visible(text)), live: only_live(observation, &wanted, places) };
+        return Checked {
+            holds,
+            saw: format!("\"{}\" is on the page", visible(text)),
+            live: only_live(observation, &wanted, places),
+        };
     }
     let nearest = nearest_line(text, observation, places);
     let status = observation
@@ -100,10 +142,18 @@ fn see(text: &str, observation: &Observation, places: &[NodeId]) -> Checked {
 
 /// The text stands nowhere but in live regions.
 fn only_live(observation: &Observation, wanted: &str, places: &[NodeId]) -> bool {
-    let live: Vec<(NodeId, &Node)> =
-        observation.nodes().filter(|(_, n)| n.states.live || matches!(n.role.as_str(), "status" | "alert" | "log")).collect();
-    let in_live = live.iter().filter(|(id, _)| fold(observation.text_of(*id)).contains(wanted)).count();
-    let everywhere: usize = text_within(observation, places).iter().map(|t| fold(t).matches(wanted).count()).sum();
+    let live: Vec<(NodeId, &Node)> = observation
+        .nodes()
+        .filter(|(_, n)| n.states.live || matches!(n.role.as_str(), "status" | "alert" | "log"))
+        .collect();
+    let in_live = live
+        .iter()
+        .filter(|(id, _)| fold(observation.text_of(*id)).contains(wanted))
+        .count();
+    let everywhere: usize = text_within(observation, places)
+        .iter()
+        .map(|t| fold(t).matches(wanted).count())
+        .sum();
     in_live > 0 && everywhere <= in_live
 }
 
@@ -120,16 +170,30 @@ fn nearest_line(text: &str, observation: &Observation, places: &[NodeId]) -> Opt
 
 /// Elements that answer to the target, then those whose states hold too.
 fn element(wanted: &ElementExpect, observation: &Observation, line: &Expectation) -> Checked {
-    let found = match find_all(observation, &wanted.target, Verb::Expect, &line.within, wanted.contains) {
+    let found = match find_all(
+        observation,
+        &wanted.target,
+        Verb::Expect,
+        &line.within,
+        wanted.contains,
+    ) {
         Ok(found) => found,
         Err(miss) => return fails(miss.message),
     };
     let says = target_says(wanted);
     if let Some(count) = wanted.count {
-        return Checked { holds: found.len() == count, saw: format!("{} × {says}", found.len()), live: false };
+        return Checked {
+            holds: found.len() == count,
+            saw: format!("{} × {says}", found.len()),
+            live: false,
+        };
     }
     let considered: Vec<NodeId> = match wanted.nth {
-        Some(nth) => found.get(nth.saturating_sub(1)).copied().into_iter().collect(),
+        Some(nth) => found
+            .get(nth.saturating_sub(1))
+            .copied()
+            .into_iter()
+            .collect(),
         None => found,
     };
     if considered.is_empty() {
@@ -137,14 +201,27 @@ fn element(wanted: &ElementExpect, observation: &Observation, line: &Expectation
     }
     let mut first_problem = None;
     for id in &considered {
-        let Some(node) = observation.node(*id) else { continue };
+        let Some(node) = observation.node(*id) else {
+            continue;
+        };
         match state_problem(wanted, node) {
             None => {
-                let live = observation.ancestors(*id).map(|(_, n)| n).chain([node]).any(|n| n.states.live || matches!(n.role.as_str(), "status" | "alert"));
-                return Checked { holds: true, saw: format!("{} is there", describe(&node.role, &node.name)), live };
+                let live = observation
+                    .ancestors(*id)
+                    .map(|(_, n)| n)
+                    .chain([node])
+                    .any(|n| n.states.live || matches!(n.role.as_str(), "status" | "alert"));
+                return Checked {
+                    holds: true,
+                    saw: format!("{} is there", describe(&node.role, &node.name)),
+                    live,
+                };
             }
             Some(problem) => {
-                first_problem.get_or_insert(format!("{} is there, but {problem}", describe(&node.role, &node.name)));
+                first_problem.get_or_insert(format!(
+                    "{} is there, but {problem}",
+                    describe(&node.role, &node.name)
+                ));
             }
         }
     }
@@ -152,21 +229,37 @@ fn element(wanted: &ElementExpect, observation: &Observation, line: &Expectation
 }
 
 fn no_element(wanted: &ElementExpect, observation: &Observation, line: &Expectation) -> Checked {
-    let found = match find_all(observation, &wanted.target, Verb::Expect, &line.within, wanted.contains) {
+    let found = match find_all(
+        observation,
+        &wanted.target,
+        Verb::Expect,
+        &line.within,
+        wanted.contains,
+    ) {
         Ok(found) => found,
         // A scope that is gone holds nothing.
         Err(_) => Vec::new(),
     };
-    let with_states = found.into_iter().filter_map(|id| observation.node(id)).find(|n| state_problem(wanted, n).is_none());
+    let with_states = found
+        .into_iter()
+        .filter_map(|id| observation.node(id))
+        .find(|n| state_problem(wanted, n).is_none());
     match with_states {
         Some(node) => fails(format!("{} is there", describe(&node.role, &node.name))),
-        None => Checked { holds: true, saw: format!("no {}", target_says(wanted)), live: false },
+        None => Checked {
+            holds: true,
+            saw: format!("no {}", target_says(wanted)),
+            live: false,
+        },
     }
 }
 
 fn target_says(wanted: &ElementExpect) -> String {
     match &wanted.target.by {
-        By::Name { role, name, .. } => describe(role.as_deref().unwrap_or("element"), name.as_deref().unwrap_or_default()),
+        By::Name { role, name, .. } => describe(
+            role.as_deref().unwrap_or("element"),
+            name.as_deref().unwrap_or_default(),
+        ),
         By::Text(text) => format!("text \"{text}\""),
         By::TestId(id) => format!("element with test id \"{id}\""),
         By::Css(css) => format!("element matching {css}"),
@@ -174,15 +267,28 @@ fn target_says(wanted: &ElementExpect) -> String {
 }
 
 fn not_there(wanted: &ElementExpect, observation: &Observation) -> String {
-    let By::Name { role, name: Some(name), .. } = &wanted.target.by else { return format!("no {}", target_says(wanted)) };
+    let By::Name {
+        role,
+        name: Some(name),
+        ..
+    } = &wanted.target.by
+    else {
+        return format!("no {}", target_says(wanted));
+    };
     let nearest = observation
         .nodes()
-        .filter(|(_, n)| !n.name.is_empty() && role.as_ref().is_none_or(|r| super::role_matches(r, n)))
+        .filter(|(_, n)| {
+            !n.name.is_empty() && role.as_ref().is_none_or(|r| super::role_matches(r, n))
+        })
         .map(|(_, n)| (likeness(name, &n.name), n))
         .filter(|(score, _)| *score > 0.25)
         .max_by(|a, b| a.0.total_cmp(&b.0));
     match nearest {
-        Some((_, node)) => format!("no {}; nearest is {}", target_says(wanted), describe(&node.role, &node.name)),
+        Some((_, node)) => format!(
+            "no {}; nearest is {}",
+            target_says(wanted),
+            describe(&node.role, &node.name)
+        ),
         None => format!("no {}", target_says(wanted)),
     }
 }
@@ -191,7 +297,9 @@ fn state_problem(wanted: &ElementExpect, node: &Node) -> Option<String> {
     if let Some(value) = &wanted.value {
         match &node.states.value {
             None => return Some("its value can't be read".into()),
-            Some(seen) if fold(seen) != fold(value) => return Some(format!("its value is \"{}\"", visible(seen))),
+            Some(seen) if fold(seen) != fold(value) => {
+                return Some(format!("its value is \"{}\"", visible(seen)));
+            }
             Some(_) => {}
         }
     }
@@ -209,14 +317,30 @@ fn state_problem(wanted: &ElementExpect, node: &Node) -> Option<String> {
     tri(wanted.checked, node.states.checked, "checked")
         .or_else(|| tri(wanted.pressed, node.states.pressed, "pressed"))
         .or_else(|| flag(wanted.disabled, node.states.disabled, "disabled"))
-        .or_else(|| flag(wanted.expanded, node.states.expanded == Some(true), "expanded"))
-        .or_else(|| flag(wanted.selected, node.states.selected == Some(true), "selected"))
+        .or_else(|| {
+            flag(
+                wanted.expanded,
+                node.states.expanded == Some(true),
+                "expanded",
+            )
+        })
+        .or_else(|| {
+            flag(
+                wanted.selected,
+                node.states.selected == Some(true),
+                "selected",
+            )
+        })
 }
 
 fn download(glob: &str, downloads: Downloads) -> Checked {
-    let glob = Glob::text(glob);
-    match downloads.iter().find(|name| glob.is_match(name)) {
-        Some(name) => Checked { holds: true, saw: format!("{name} was downloaded"), live: false },
+    let glob = Glob::new(glob);
+    match downloads.iter().find(|name| glob.matches(name)) {
+        Some(name) => Checked {
+            holds: true,
+            saw: format!("{name} was downloaded"),
+            live: false,
+        },
         None if downloads.is_empty() => fails("nothing was downloaded"),
         None => fails(format!("downloaded: {}", downloads.join(", "))),
     }
@@ -229,11 +353,17 @@ fn data_holds(checks: &[(String, DataExpect)], data: &Value) -> Checked {
         let value = at(data, path);
         let (ok, words) = match (value, wanted) {
             (None, _) => (false, format!("{path} is not in the data")),
-            (Some(Value::Array(items)), DataExpect::Count(n)) => (items.len() == *n, format!("{path} has {} items", items.len())),
+            (Some(Value::Array(items)), DataExpect::Count(n)) => (
+                items.len() == *n,
+                format!("{path} has {} items", items.len()),
+            ),
             (Some(_), DataExpect::Count(_)) => (false, format!("{path} is no list")),
             (Some(value), DataExpect::Is(text)) => {
                 let shown = scalar(value);
-                (fold(&shown) == fold(text), format!("{path} is \"{}\"", visible(&cut(&shown, 120))))
+                (
+                    fold(&shown) == fold(text),
+                    format!("{path} is \"{}\"", visible(&cut(&shown, 120))),
+                )
             }
         };
         holds &= ok;
@@ -241,7 +371,15 @@ fn data_holds(checks: &[(String, DataExpect)], data: &Value) -> Checked {
             seen.push(words);
         }
     }
-    Checked { holds, saw: if seen.is_empty() { "the data holds".into() } else { seen.join("; ") }, live: false }
+    Checked {
+        holds,
+        saw: if seen.is_empty() {
+            "the data holds".into()
+        } else {
+            seen.join("; ")
+        },
+        live: false,
+    }
 }
 
 fn scalar(value: &Value) -> String {
@@ -253,10 +391,12 @@ fn scalar(value: &Value) -> String {
 
 /// `orders[0].id` in the extracted data.
 fn at<'a>(data: &'a Value, path: &str) -> Option<&'a Value> {
-    data_paths(path).into_iter().try_fold(data, |value, part| match part {
-        DataPart::Key(key) => value.get(key),
-        DataPart::Index(n) => value.get(n),
-    })
+    data_paths(path)
+        .into_iter()
+        .try_fold(data, |value, part| match part {
+            DataPart::Key(key) => value.get(key),
+            DataPart::Index(n) => value.get(n),
+        })
 }
 
 pub enum DataPart<'a> {

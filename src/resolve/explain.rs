@@ -2,7 +2,8 @@
 
 use crate::page::{HintKind, Node, NodeId, Observation, Unread, UnreadKind};
 use crate::scenario::{By, Target, Verb};
-use crate::text::fold::{fold_case, visible, words};
+use crate::text::fold::{fold_case, words};
+use crate::text::visible;
 
 use super::find::{Query, contains_words, near};
 use super::fit::Fit;
@@ -12,41 +13,86 @@ const SHOWN: usize = 5;
 
 /// `button "Sign in"`, in the syntax an author writes.
 pub fn describe(role: &str, name: &str) -> String {
-    if name.is_empty() { role.to_owned() } else { format!("{role} \"{}\"", visible(name).replace('"', "\\\"")) }
+    if name.is_empty() {
+        role.to_owned()
+    } else {
+        format!("{role} \"{}\"", visible(name).replace('"', "\\\""))
+    }
 }
 
 /// The nearest place a person would name: `dialog "Welcome"`, `row "Order 7"`, `navigation`.
 pub fn place_of(observation: &Observation, id: NodeId) -> Option<String> {
-    observation.ancestors(id).find(|(_, n)| tells_place(n)).map(|(id, n)| {
-        if !n.name.is_empty() {
-            return describe(&n.role, &n.name);
-        }
-        match observation.nodes().find(|(h, c)| c.role == "heading" && observation.ancestors(*h).any(|(a, _)| a == id)) {
-            Some((_, heading)) => describe(&n.role, &heading.name),
-            None => n.role.clone(),
-        }
-    })
+    observation
+        .ancestors(id)
+        .find(|(_, n)| tells_place(n))
+        .map(|(id, n)| {
+            if !n.name.is_empty() {
+                return describe(&n.role, &n.name);
+            }
+            match observation.nodes().find(|(h, c)| {
+                c.role == "heading" && observation.ancestors(*h).any(|(a, _)| a == id)
+            }) {
+                Some((_, heading)) => describe(&n.role, &heading.name),
+                None => n.role.clone(),
+            }
+        })
 }
 
 pub(super) fn is_place(node: &Node) -> bool {
     matches!(
         node.role.as_str(),
-        "dialog" | "alertdialog" | "region" | "navigation" | "banner" | "contentinfo" | "main" | "complementary" | "form"
-            | "search" | "row" | "listitem" | "article" | "group" | "toolbar" | "menu" | "menubar" | "table" | "grid"
-            | "list" | "listbox" | "tabpanel" | "radiogroup" | "figure" | "tree" | "treeitem" | "cell" | "gridcell" | "alert"
-            | "status" | "tablist" | "option" | "iframe"
+        "dialog"
+            | "alertdialog"
+            | "region"
+            | "navigation"
+            | "banner"
+            | "contentinfo"
+            | "main"
+            | "complementary"
+            | "form"
+            | "search"
+            | "row"
+            | "listitem"
+            | "article"
+            | "group"
+            | "toolbar"
+            | "menu"
+            | "menubar"
+            | "table"
+            | "grid"
+            | "list"
+            | "listbox"
+            | "tabpanel"
+            | "radiogroup"
+            | "figure"
+            | "tree"
+            | "treeitem"
+            | "cell"
+            | "gridcell"
+            | "alert"
+            | "status"
+            | "tablist"
+            | "option"
+            | "iframe"
     )
 }
 
 /// Places worth printing: all but the anonymous boxes every page is full of.
 pub(super) fn tells_place(node: &Node) -> bool {
-    is_place(node) && !(node.name.is_empty() && matches!(node.role.as_str(), "group" | "list" | "table" | "cell" | "main"))
+    is_place(node)
+        && !(node.name.is_empty()
+            && matches!(
+                node.role.as_str(),
+                "group" | "list" | "table" | "cell" | "main"
+            ))
 }
 
 fn wanted(query: &Query) -> String {
     match &query.target.by {
         By::Name { role, name, .. } => {
-            let role = role.clone().unwrap_or_else(|| control_word(query.verb).to_owned());
+            let role = role
+                .clone()
+                .unwrap_or_else(|| control_word(query.verb).to_owned());
             describe(&role, name.as_deref().unwrap_or_default())
         }
         By::Text(text) => format!("text \"{}\"", visible(text)),
@@ -66,32 +112,75 @@ fn control_word(verb: Verb) -> &'static str {
     }
 }
 
-pub(super) fn not_found(observation: &Observation, query: &Query, pool: &[(NodeId, &Node, Fit)]) -> Miss {
-    let nearest = nearest(observation, query, pool, NodeId { generation: 0, document: u32::MAX, node: 0 });
+pub(super) fn not_found(
+    observation: &Observation,
+    query: &Query,
+    pool: &[(NodeId, &Node, Fit)],
+) -> Miss {
+    let nearest = nearest(
+        observation,
+        query,
+        pool,
+        NodeId {
+            generation: 0,
+            document: u32::MAX,
+            node: 0,
+        },
+    );
     let mut message = format!("no {} on this page", wanted(query));
     if !query.scope.within.is_empty() {
-        message = format!("no {} in {}", wanted(query), query.scope.within.iter().map(target_words).collect::<Vec<_>>().join(", "));
+        message = format!(
+            "no {} in {}",
+            wanted(query),
+            query
+                .scope
+                .within
+                .iter()
+                .map(target_words)
+                .collect::<Vec<_>>()
+                .join(", ")
+        );
     }
     let mut help = Vec::new();
-    if let By::Name { name: Some(name), role, .. } = &query.target.by {
+    if let By::Name {
+        name: Some(name),
+        role,
+        ..
+    } = &query.target.by
+    {
         let name_folded = fold_case(name);
         help.extend(hint_help(pool, &name_folded));
         if let Some(role) = role
-            && let Some((_, other)) = observation.nodes().find(|(_, n)| n.reachable && n.role != *role && fold_case(&n.name) == name_folded)
+            && let Some((_, other)) = observation
+                .nodes()
+                .find(|(_, n)| n.reachable && n.role != *role && fold_case(&n.name) == name_folded)
         {
-            help.push(format!("{} has that name", describe(&other.role, &other.name)));
+            help.push(format!(
+                "{} has that name",
+                describe(&other.role, &other.name)
+            ));
         }
         if let Some(unnamed) = unnamed_help(pool) {
             help.push(unnamed);
         }
-        let plain = observation.documents.iter().any(|d| contains_words(&words(&d.text), &words(name)));
-        let controls = observation.nodes().any(|(_, n)| n.interactive && fold_case(&n.name).contains(&name_folded));
+        let plain = observation
+            .documents
+            .iter()
+            .any(|d| contains_words(&words(&d.text), &words(name)));
+        let controls = observation
+            .nodes()
+            .any(|(_, n)| n.interactive && fold_case(&n.name).contains(&name_folded));
         if plain && !controls {
             help.push(format!("the words stand on the page as plain text, with no control role; {{ text: \"{}\" }} names them", visible(name)));
         }
     }
     help.extend(observation.unread.iter().map(unread_words));
-    Miss { kind: MissKind::NotFound, message, nearest, help: (!help.is_empty()).then(|| help.join("; ")) }
+    Miss {
+        kind: MissKind::NotFound,
+        message,
+        nearest,
+        help: (!help.is_empty()).then(|| help.join("; ")),
+    }
 }
 
 /// Title, placeholder, `name` attribute or inner tooltip equal the wanted name: say so.
@@ -112,15 +201,24 @@ fn hint_help(pool: &[(NodeId, &Node, Fit)], wanted: &str) -> Option<String> {
         };
         let way = match &node.test_id {
             Some(id) => format!("{{ testid: {id} }}"),
-            None if node.name.is_empty() => format!("{{ role: {} }} with `within` or `nth`", node.role),
+            None if node.name.is_empty() => {
+                format!("{{ role: {} }} with `within` or `nth`", node.role)
+            }
             None => describe(&node.role, &node.name),
         };
-        Some(format!("{called} has the {what} \"{}\", which is not its name; write {way}", hint.text))
+        Some(format!(
+            "{called} has the {what} \"{}\", which is not its name; write {way}",
+            hint.text
+        ))
     })
 }
 
 fn unnamed_help(pool: &[(NodeId, &Node, Fit)]) -> Option<String> {
-    let unnamed: Vec<&str> = pool.iter().filter(|(_, n, _)| n.interactive && n.reachable && n.name.is_empty()).map(|(_, n, _)| n.role.as_str()).collect();
+    let unnamed: Vec<&str> = pool
+        .iter()
+        .filter(|(_, n, _)| n.interactive && n.reachable && n.name.is_empty())
+        .map(|(_, n, _)| n.role.as_str())
+        .collect();
     let role = *unnamed.first()?;
     Some(match unnamed.len() {
         1 => format!("one {role} here has no accessible name"),
@@ -130,9 +228,17 @@ fn unnamed_help(pool: &[(NodeId, &Node, Fit)]) -> Option<String> {
 
 pub(super) fn unread_words(unread: &Unread) -> String {
     match unread.kind {
-        UnreadKind::ClosedShadowRoot => format!("a closed shadow root at <{}> could not be read", unread.what),
-        UnreadKind::FrameNotAllowed => format!("the frame {} is not on the list of hosts and was not read", unread.what),
-        UnreadKind::FrameTooDeep => format!("the frame {} lies too deep and was not read", unread.what),
+        UnreadKind::ClosedShadowRoot => format!(
+            "a closed shadow root at <{}> could not be read",
+            unread.what
+        ),
+        UnreadKind::FrameNotAllowed => format!(
+            "the frame {} is not on the list of hosts and was not read",
+            unread.what
+        ),
+        UnreadKind::FrameTooDeep => {
+            format!("the frame {} lies too deep and was not read", unread.what)
+        }
         UnreadKind::FrameStillLoading => format!("the frame {} was still loading", unread.what),
         UnreadKind::TextCut => format!("the page's text was cut: {}", unread.what),
         UnreadKind::NodesCut => format!("the page's elements were cut: {}", unread.what),
@@ -141,7 +247,11 @@ pub(super) fn unread_words(unread: &Unread) -> String {
 
 pub(super) fn ambiguous(observation: &Observation, query: &Query, matches: &[Near]) -> Miss {
     let places: Vec<&str> = matches.iter().filter_map(|m| m.place.as_deref()).collect();
-    let distinct = places.iter().collect::<std::collections::BTreeSet<_>>().len() > 1;
+    let distinct = places
+        .iter()
+        .collect::<std::collections::BTreeSet<_>>()
+        .len()
+        > 1;
     let narrow = match matches.iter().find_map(|m| m.place.clone()) {
         Some(place) if distinct => format!("narrow it with `within: {place}` or `nth: 1`"),
         _ => "narrow it with `nth: 1` (counts in document order)".to_owned(),
@@ -155,20 +265,38 @@ pub(super) fn ambiguous(observation: &Observation, query: &Query, matches: &[Nea
     }
 }
 
-pub(super) fn too_few(observation: &Observation, query: &Query, nth: usize, matches: Vec<NodeId>) -> Miss {
+pub(super) fn too_few(
+    observation: &Observation,
+    query: &Query,
+    nth: usize,
+    matches: Vec<NodeId>,
+) -> Miss {
     Miss {
         kind: MissKind::NotFound,
-        message: format!("nth: {nth} was asked for, but {} match {}", matches.len(), wanted(query)),
-        nearest: matches.into_iter().map(|id| near(observation, id, 1.0)).collect(),
+        message: format!(
+            "nth: {nth} was asked for, but {} match {}",
+            matches.len(),
+            wanted(query)
+        ),
+        nearest: matches
+            .into_iter()
+            .map(|id| near(observation, id, 1.0))
+            .collect(),
         help: Some("`nth` counts from 1 in document order".into()),
     }
 }
 
 pub(super) fn only_near(_: &Observation, query: &Query, matches: &[Near]) -> Miss {
-    let name = matches.first().map(|m| describe(&m.role, &m.name)).unwrap_or_default();
+    let name = matches
+        .first()
+        .map(|m| describe(&m.role, &m.name))
+        .unwrap_or_default();
     Miss {
         kind: MissKind::OnlyNear,
-        message: format!("only {name} comes near {}, and a near match never serves a step that writes", wanted(query)),
+        message: format!(
+            "only {name} comes near {}, and a near match never serves a step that writes",
+            wanted(query)
+        ),
         nearest: matches.to_vec(),
         help: Some(format!("write the whole name: {name}")),
     }
@@ -193,12 +321,20 @@ pub(super) fn no_scope(observation: &Observation, target: &Target) -> Miss {
     let mut places: Vec<(usize, Near)> = observation
         .nodes()
         .filter(|(_, n)| tells_place(n) && !n.name.is_empty())
-        .map(|(id, n)| (overlap(&target_name(target), &n.name), near(observation, id, 0.0)))
+        .map(|(id, n)| {
+            (
+                overlap(&target_name(target), &n.name),
+                near(observation, id, 0.0),
+            )
+        })
         .collect();
     places.sort_by_key(|(overlap, _)| std::cmp::Reverse(*overlap));
     Miss {
         kind: MissKind::NoScope,
-        message: format!("`within` names {}, which is not on this page", target_words(target)),
+        message: format!(
+            "`within` names {}, which is not on this page",
+            target_words(target)
+        ),
         nearest: places.into_iter().map(|(_, n)| n).take(SHOWN).collect(),
         help: None,
     }
@@ -213,7 +349,11 @@ fn target_name(target: &Target) -> String {
 
 fn target_words(target: &Target) -> String {
     match &target.by {
-        By::Name { role: Some(role), name, .. } => describe(role, name.as_deref().unwrap_or_default()),
+        By::Name {
+            role: Some(role),
+            name,
+            ..
+        } => describe(role, name.as_deref().unwrap_or_default()),
         _ => format!("\"{}\"", target_name(target)),
     }
 }
@@ -224,7 +364,12 @@ fn overlap(a: &str, b: &str) -> usize {
 }
 
 /// "Did you mean": fitting elements ranked by shared words, then by edit distance.
-pub(super) fn nearest(observation: &Observation, query: &Query, pool: &[(NodeId, &Node, Fit)], but: NodeId) -> Vec<Near> {
+pub(super) fn nearest(
+    observation: &Observation,
+    query: &Query,
+    pool: &[(NodeId, &Node, Fit)],
+    but: NodeId,
+) -> Vec<Near> {
     let wanted = target_name(query.target);
     if wanted.is_empty() {
         return Vec::new();
@@ -236,14 +381,22 @@ pub(super) fn nearest(observation: &Observation, query: &Query, pool: &[(NodeId,
         .filter(|(score, _)| *score >= 0.3)
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    ranked.into_iter().take(SHOWN).map(|(score, id)| near(observation, id, score)).collect()
+    ranked
+        .into_iter()
+        .take(SHOWN)
+        .map(|(score, id)| near(observation, id, score))
+        .collect()
 }
 
 /// Word overlap (0–0.69, never enough to be picked), or closeness of spelling where no word is shared.
 pub(super) fn likeness(wanted: &str, name: &str) -> f64 {
     let (a, b) = (words(wanted), words(name));
     let shared = a.iter().filter(|w| b.contains(w)).count();
-    let overlap = if shared == 0 { 0.0 } else { 0.69 * 2.0 * shared as f64 / (a.len() + b.len()) as f64 };
+    let overlap = if shared == 0 {
+        0.0
+    } else {
+        0.69 * 2.0 * shared as f64 / (a.len() + b.len()) as f64
+    };
     let (x, y) = (fold_case(wanted), fold_case(name));
     let longest = x.chars().count().max(y.chars().count()).max(1);
     if longest > 60 {
@@ -259,7 +412,9 @@ fn distance(a: &str, b: &str) -> usize {
         let mut last = row[0];
         row[0] = i + 1;
         for (j, y) in b.iter().enumerate() {
-            let next = (last + usize::from(x != *y)).min(row[j] + 1).min(row[j + 1] + 1);
+            let next = (last + usize::from(x != *y))
+                .min(row[j] + 1)
+                .min(row[j + 1] + 1);
             last = std::mem::replace(&mut row[j + 1], next);
         }
     }

@@ -1,12 +1,12 @@
 //! The ladder: exact, folded, near; scope, role and ordinal on the way.
 
-use crate::page::{NodeId, Node, Observation};
+use crate::page::{Node, NodeId, Observation};
 use crate::scenario::{By, Scope, Target, Verb};
 use crate::text::fold::{fold, fold_case, undecorate, words};
 
 use super::explain::{self, place_of};
 use super::fit::{Fit, fits, role_matches};
-use super::{Chooser, MARGIN, Miss, MissKind, Near, Pick};
+use super::{Chooser, MARGIN, Miss, Near, Pick};
 
 /// What is looked for, and how strictly.
 #[derive(Debug, Clone, Copy)]
@@ -69,10 +69,15 @@ pub fn resolve(observation: &Observation, query: &Query) -> Result<Pick, Miss> {
         let hits: Vec<Match> = pool
             .iter()
             .filter(|(_, node, _)| holds(query.target, node, rung))
-            .map(|(id, _, fit)| Match { id: *id, rung, fit: *fit })
+            .map(|(id, _, fit)| Match {
+                id: *id,
+                rung,
+                fit: *fit,
+            })
             .collect();
-        let (reachable, hidden): (Vec<_>, Vec<_>) =
-            hits.into_iter().partition(|m| observation.node(m.id).is_some_and(|n| n.reachable));
+        let (reachable, hidden): (Vec<_>, Vec<_>) = hits
+            .into_iter()
+            .partition(|m| observation.node(m.id).is_some_and(|n| n.reachable));
         behind.extend(hidden);
         if !reachable.is_empty() {
             matches = reachable;
@@ -93,7 +98,9 @@ type Pool<'a> = Vec<(NodeId, &'a Node, Fit)>;
 fn rungs(query: &Query) -> Vec<Rung> {
     match &query.target.by {
         By::Name { exact: true, .. } => vec![Rung::Exact],
-        By::Name { .. } if query.sentence => vec![Rung::Exact, Rung::Folded, Rung::Plain, Rung::Words],
+        By::Name { .. } if query.sentence => {
+            vec![Rung::Exact, Rung::Folded, Rung::Plain, Rung::Words]
+        }
         By::Name { .. } => vec![Rung::Exact, Rung::Folded, Rung::Plain],
         By::TestId(_) => vec![Rung::Other(Chooser::TestId)],
         By::Text(_) => vec![Rung::Other(Chooser::Text)],
@@ -108,8 +115,14 @@ fn pool<'a>(observation: &'a Observation, query: &Query, scopes: &[Vec<NodeId>])
         .filter(|(id, _)| inside_all(observation, *id, scopes))
         .filter_map(|(id, node)| {
             let fit = match &query.target.by {
-                By::Name { role: Some(role), .. } => role_matches(role, node).then(|| {
-                    if *role == node.role { Fit::Best } else { Fit::Second }
+                By::Name {
+                    role: Some(role), ..
+                } => role_matches(role, node).then(|| {
+                    if *role == node.role {
+                        Fit::Best
+                    } else {
+                        Fit::Second
+                    }
                 }),
                 By::Name { role: None, .. } => fits(query.verb, node),
                 _ => Some(Fit::Best),
@@ -122,7 +135,12 @@ fn pool<'a>(observation: &'a Observation, query: &Query, scopes: &[Vec<NodeId>])
 fn holds(target: &Target, node: &Node, rung: Rung) -> bool {
     match (&target.by, rung) {
         (By::Name { name: None, .. }, rung) => rung == Rung::Exact,
-        (By::Name { name: Some(name), .. }, rung) => name_holds(name, &node.name, rung),
+        (
+            By::Name {
+                name: Some(name), ..
+            },
+            rung,
+        ) => name_holds(name, &node.name, rung),
         (By::TestId(id), _) => node.test_id.as_deref() == Some(id.as_str()),
         (By::Text(text), _) => fold(&node.name) == fold(text),
         // CSS is asked in the page; the broker adds what it answers as picks of its own.
@@ -147,26 +165,54 @@ fn name_holds(wanted: &str, name: &str, rung: Rung) -> bool {
     }
 }
 
-fn pick(observation: &Observation, query: &Query, mut matches: Vec<Match>, offered: usize, pool: &Pool) -> Result<Pick, Miss> {
+fn pick(
+    observation: &Observation,
+    query: &Query,
+    mut matches: Vec<Match>,
+    offered: usize,
+    pool: &Pool,
+) -> Result<Pick, Miss> {
     matches.sort_by_key(|m| m.fit);
     let best = matches[0];
-    let tied: Vec<Match> = matches.iter().copied().filter(|m| best.score() - m.score() < MARGIN).collect();
+    let tied: Vec<Match> = matches
+        .iter()
+        .copied()
+        .filter(|m| best.score() - m.score() < MARGIN)
+        .collect();
     let mut tied = outermost_twins_removed(observation, tied);
     tied.sort_by_key(|m| (m.id.document, m.id.node));
     let chosen = match query.scope.nth {
-        Some(nth) => *tied.get(nth.saturating_sub(1)).ok_or_else(|| explain::too_few(observation, query, nth, ids(&tied)))?,
-        None if tied.len() > 1 => return Err(explain::ambiguous(observation, query, &near_list(observation, &tied))),
+        Some(nth) => *tied
+            .get(nth.saturating_sub(1))
+            .ok_or_else(|| explain::too_few(observation, query, nth, ids(&tied)))?,
+        None if tied.len() > 1 => {
+            return Err(explain::ambiguous(
+                observation,
+                query,
+                &near_list(observation, &tied),
+            ));
+        }
         None => tied[0],
     };
     if chosen.rung.chooser() == Chooser::Near && !query.near {
-        return Err(explain::only_near(observation, query, &near_list(observation, &tied)));
+        return Err(explain::only_near(
+            observation,
+            query,
+            &near_list(observation, &tied),
+        ));
     }
-    let node = observation.node(chosen.id).expect("a match is a node of this observation");
+    let node = observation
+        .node(chosen.id)
+        .expect("a match is a node of this observation");
     let runner_up = matches
         .iter()
         .find(|m| m.id != chosen.id && !tied.iter().any(|t| t.id == m.id))
         .map(|m| near(observation, m.id, m.score()))
-        .or_else(|| explain::nearest(observation, query, pool, chosen.id).into_iter().next());
+        .or_else(|| {
+            explain::nearest(observation, query, pool, chosen.id)
+                .into_iter()
+                .next()
+        });
     Ok(Pick {
         id: chosen.id,
         chooser: chosen.rung.chooser(),
@@ -192,8 +238,11 @@ fn outermost_twins_removed(observation: &Observation, matches: Vec<Match>) -> Ve
         .filter(|outer| {
             !matches.iter().any(|inner| {
                 inner.id != outer.id
-                    && observation.ancestors(inner.id).any(|(id, _)| id == outer.id)
-                    && observation.node(inner.id).map(|n| fold(&n.name)) == observation.node(outer.id).map(|n| fold(&n.name))
+                    && observation
+                        .ancestors(inner.id)
+                        .any(|(id, _)| id == outer.id)
+                    && observation.node(inner.id).map(|n| fold(&n.name))
+                        == observation.node(outer.id).map(|n| fold(&n.name))
             })
         })
         .collect()
@@ -201,11 +250,20 @@ fn outermost_twins_removed(observation: &Observation, matches: Vec<Match>) -> Ve
 
 pub(super) fn near(observation: &Observation, id: NodeId, score: f64) -> Near {
     let node = observation.node(id).cloned().unwrap_or_default();
-    Near { id, role: node.role, name: node.name, score, place: place_of(observation, id) }
+    Near {
+        id,
+        role: node.role,
+        name: node.name,
+        score,
+        place: place_of(observation, id),
+    }
 }
 
 fn near_list(observation: &Observation, matches: &[Match]) -> Vec<Near> {
-    matches.iter().map(|m| near(observation, m.id, m.score())).collect()
+    matches
+        .iter()
+        .map(|m| near(observation, m.id, m.score()))
+        .collect()
 }
 
 /// Named ancestors that tell where an element is, outermost first.
@@ -221,17 +279,47 @@ fn scope_of(observation: &Observation, id: NodeId) -> Vec<String> {
 
 /// Every element a target means, in document order (for counts, waits and masks): the first rung
 /// with a match, near left out.
-pub fn find_all(observation: &Observation, target: &Target, verb: Verb, within: &[Target], contains: bool) -> Result<Vec<NodeId>, Miss> {
-    let scope = Scope { within: within.to_vec(), nth: None };
-    let query = Query { target, verb, scope: &scope, near: false, sentence: false };
+pub fn find_all(
+    observation: &Observation,
+    target: &Target,
+    verb: Verb,
+    within: &[Target],
+    contains: bool,
+) -> Result<Vec<NodeId>, Miss> {
+    let scope = Scope {
+        within: within.to_vec(),
+        nth: None,
+    };
+    let query = Query {
+        target,
+        verb,
+        scope: &scope,
+        near: false,
+        sentence: false,
+    };
     let scopes = scopes(observation, within)?;
     let pool = pool(observation, &query, &scopes);
-    if contains && let By::Name { name: Some(name), .. } = &target.by {
+    if contains
+        && let By::Name {
+            name: Some(name), ..
+        } = &target.by
+    {
         let wanted = fold(name);
-        return Ok(pool.iter().filter(|(_, n, _)| fold(&n.name).contains(&wanted)).map(|(id, ..)| *id).collect());
+        return Ok(pool
+            .iter()
+            .filter(|(_, n, _)| fold(&n.name).contains(&wanted))
+            .map(|(id, ..)| *id)
+            .collect());
     }
-    for rung in rungs(&query).into_iter().filter(|r| r.chooser() != Chooser::Near) {
-        let hits: Vec<NodeId> = pool.iter().filter(|(_, n, _)| holds(target, n, rung)).map(|(id, ..)| *id).collect();
+    for rung in rungs(&query)
+        .into_iter()
+        .filter(|r| r.chooser() != Chooser::Near)
+    {
+        let hits: Vec<NodeId> = pool
+            .iter()
+            .filter(|(_, n, _)| holds(target, n, rung))
+            .map(|(id, ..)| *id)
+            .collect();
         if !hits.is_empty() {
             return Ok(hits);
         }
@@ -242,12 +330,16 @@ pub fn find_all(observation: &Observation, target: &Target, verb: Verb, within: 
 // ---- scopes --------------------------------------------------------------------------------
 
 /// The elements each `within` may mean. Their order doesn't matter: a candidate lies in all.
-pub(super) fn scopes(observation: &Observation, within: &[Target]) -> Result<Vec<Vec<NodeId>>, Miss> {
+pub fn scopes(observation: &Observation, within: &[Target]) -> Result<Vec<Vec<NodeId>>, Miss> {
     within
         .iter()
         .map(|target| {
             let found = scope_matches(observation, target);
-            if found.is_empty() { Err(explain::no_scope(observation, target)) } else { Ok(found) }
+            if found.is_empty() {
+                Err(explain::no_scope(observation, target))
+            } else {
+                Ok(found)
+            }
         })
         .collect()
 }
@@ -258,7 +350,11 @@ fn scope_matches(observation: &Observation, target: &Target) -> Vec<NodeId> {
     let (role, name) = match &target.by {
         By::Name { role, name, .. } => (role.as_deref(), name.as_deref()),
         By::TestId(id) => {
-            return observation.nodes().filter(|(_, n)| n.test_id.as_deref() == Some(id)).map(|(id, _)| id).collect();
+            return observation
+                .nodes()
+                .filter(|(_, n)| n.test_id.as_deref() == Some(id))
+                .map(|(id, _)| id)
+                .collect();
         }
         By::Text(text) => (None, Some(text.as_str())),
         By::Css(_) => return Vec::new(),
@@ -270,9 +366,15 @@ fn scope_matches(observation: &Observation, target: &Target) -> Vec<NodeId> {
             None => explain::is_place(n) || matches!(n.tag.as_str(), "iframe" | "frame"),
         })
         .collect();
-    let Some(name) = name else { return places.into_iter().map(|(id, _)| id).collect() };
+    let Some(name) = name else {
+        return places.into_iter().map(|(id, _)| id).collect();
+    };
     for rung in [Rung::Exact, Rung::Folded, Rung::Plain] {
-        let hits: Vec<NodeId> = places.iter().filter(|(_, n)| name_holds(name, &n.name, rung)).map(|(id, _)| *id).collect();
+        let hits: Vec<NodeId> = places
+            .iter()
+            .filter(|(_, n)| name_holds(name, &n.name, rung))
+            .map(|(id, _)| *id)
+            .collect();
         if !hits.is_empty() {
             return hits;
         }
@@ -284,7 +386,10 @@ fn scope_matches(observation: &Observation, target: &Target) -> Vec<NodeId> {
             observation.nodes().any(|(h, n)| {
                 n.role == "heading"
                     && fold_case(&n.name) == fold_case(name)
-                    && observation.ancestors(h).find(|(_, a)| explain::is_place(a)).is_some_and(|(a, _)| a == *id)
+                    && observation
+                        .ancestors(h)
+                        .find(|(_, a)| explain::is_place(a))
+                        .is_some_and(|(a, _)| a == *id)
             })
         })
         .map(|(id, _)| *id)
@@ -296,8 +401,17 @@ fn scope_matches(observation: &Observation, target: &Target) -> Vec<NodeId> {
     let by_words: Vec<NodeId> = places
         .iter()
         .filter(|(id, n)| {
-            (matches!(n.role.as_str(), "row" | "listitem" | "article" | "option" | "treeitem" | "group" | "cell" | "gridcell")
-                || role.is_some())
+            (matches!(
+                n.role.as_str(),
+                "row"
+                    | "listitem"
+                    | "article"
+                    | "option"
+                    | "treeitem"
+                    | "group"
+                    | "cell"
+                    | "gridcell"
+            ) || role.is_some())
                 && n.role != "document"
                 && contains_words(&words(observation.text_of(*id)), &wanted)
         })
@@ -307,7 +421,14 @@ fn scope_matches(observation: &Observation, target: &Target) -> Vec<NodeId> {
 }
 
 fn innermost(observation: &Observation, ids: Vec<NodeId>) -> Vec<NodeId> {
-    ids.iter().copied().filter(|outer| !ids.iter().any(|inner| inner != outer && observation.ancestors(*inner).any(|(a, _)| a == *outer))).collect()
+    ids.iter()
+        .copied()
+        .filter(|outer| {
+            !ids.iter().any(|inner| {
+                inner != outer && observation.ancestors(*inner).any(|(a, _)| a == *outer)
+            })
+        })
+        .collect()
 }
 
 /// Whether `wanted` stands in `text` as a run of whole words.
@@ -316,5 +437,7 @@ pub(super) fn contains_words(text: &[String], wanted: &[String]) -> bool {
 }
 
 pub(super) fn inside_all(observation: &Observation, id: NodeId, scopes: &[Vec<NodeId>]) -> bool {
-    scopes.iter().all(|scope| scope.contains(&id) || observation.ancestors(id).any(|(a, _)| scope.contains(&a)))
+    scopes.iter().all(|scope| {
+        scope.contains(&id) || observation.ancestors(id).any(|(a, _)| scope.contains(&a))
+    })
 }

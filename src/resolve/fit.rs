@@ -26,11 +26,26 @@ impl Fit {
 }
 
 const PRESSABLE: &[&str] = &[
-    "button", "link", "menuitem", "menuitemcheckbox", "menuitemradio", "tab", "option", "checkbox", "radio", "switch",
+    "button",
+    "link",
+    "menuitem",
+    "menuitemcheckbox",
+    "menuitemradio",
+    "tab",
+    "option",
+    "checkbox",
+    "radio",
+    "switch",
     "treeitem",
 ];
 const TEXT_FIELDS: &[&str] = &["textbox", "searchbox", "spinbutton"];
-const BOXES: &[&str] = &["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"];
+const BOXES: &[&str] = &[
+    "checkbox",
+    "radio",
+    "switch",
+    "menuitemcheckbox",
+    "menuitemradio",
+];
 
 /// Whether and how well `node` can serve `verb` when the target names no role.
 pub fn fits(verb: Verb, node: &Node) -> Option<Fit> {
@@ -40,7 +55,9 @@ pub fn fits(verb: Verb, node: &Node) -> Option<Fit> {
         Verb::Click | Verb::Do | Verb::Plan => {
             if PRESSABLE.contains(&role) || node.tag == "summary" {
                 Some(Fit::Best)
-            } else if TEXT_FIELDS.contains(&role) || matches!(role, "combobox" | "slider" | "listbox") {
+            } else if TEXT_FIELDS.contains(&role)
+                || matches!(role, "combobox" | "slider" | "listbox")
+            {
                 Some(Fit::Second)
             } else if node.interactive {
                 Some(Fit::Last)
@@ -51,9 +68,13 @@ pub fn fits(verb: Verb, node: &Node) -> Option<Fit> {
         Verb::Fill | Verb::Form => {
             if TEXT_FIELDS.contains(&role) && !file || is_typed_input(node) {
                 Some(Fit::Best)
-            } else if role == "combobox" && (node.tag != "select" || verb == Verb::Form) || role == "slider" {
+            } else if role == "combobox" && (node.tag != "select" || verb == Verb::Form)
+                || role == "slider"
+            {
                 Some(Fit::Second)
-            } else if verb == Verb::Form && (BOXES.contains(&role) || matches!(role, "radiogroup" | "listbox")) {
+            } else if verb == Verb::Form
+                && (BOXES.contains(&role) || matches!(role, "radiogroup" | "listbox"))
+            {
                 Some(Fit::Second)
             } else if node.interactive && node.states.multiline {
                 Some(Fit::Last)
@@ -76,7 +97,9 @@ pub fn fits(verb: Verb, node: &Node) -> Option<Fit> {
                 None
             }
         }
-        Verb::Upload => file.then_some(Fit::Best).or((node.interactive && role == "button").then_some(Fit::Last)),
+        Verb::Upload => file
+            .then_some(Fit::Best)
+            .or((node.interactive && role == "button").then_some(Fit::Last)),
         Verb::Press | Verb::Submit => {
             if node.interactive {
                 Some(Fit::Best)
@@ -100,7 +123,16 @@ fn is_typed_input(node: &Node) -> bool {
     node.tag == "input"
         && matches!(
             node.input_type.as_deref(),
-            Some("date" | "time" | "datetime-local" | "month" | "week" | "color" | "range" | "password")
+            Some(
+                "date"
+                    | "time"
+                    | "datetime-local"
+                    | "month"
+                    | "week"
+                    | "color"
+                    | "range"
+                    | "password"
+            )
         )
 }
 

@@ -12,7 +12,7 @@ mod tests;
 
 pub use expect::{Checked, Downloads, check, check_all, data_paths};
 pub use explain::{describe, place_of};
-pub use find::{Query, find_all, resolve};
+pub use find::{Query, find_all, resolve, scopes};
 pub use fit::{Fit, fits, role_matches};
 
 use crate::page::{NodeId, Observation};
@@ -131,7 +131,11 @@ impl MissKind {
 /// Text of a scope or, without scopes, of every document.
 pub fn text_within<'a>(observation: &'a Observation, scopes: &[NodeId]) -> Vec<&'a str> {
     if scopes.is_empty() {
-        return observation.documents.iter().map(|d| d.text.as_str()).collect();
+        return observation
+            .documents
+            .iter()
+            .map(|d| d.text.as_str())
+            .collect();
     }
     scopes.iter().map(|id| observation.text_of(*id)).collect()
 }

@@ -22,9 +22,19 @@ pub struct Accepted {
 pub fn pending(root: &Path) -> Vec<Item> {
     let mut items = Vec::new();
     for folder in folders(&root.join("snapshots")) {
-        let Ok(id) = folder.strip_prefix(root.join("snapshots")) else { continue };
+        let Ok(id) = folder.strip_prefix(root.join("snapshots")) else {
+            continue;
+        };
         let id = id.to_string_lossy().replace('\\', "/");
-        items.extend(Kind::ALL.into_iter().filter(|k| k.pending_path(root, &id).is_file()).map(|kind| Item { id: id.clone(), kind }));
+        items.extend(
+            Kind::ALL
+                .into_iter()
+                .filter(|k| k.pending_path(root, &id).is_file())
+                .map(|kind| Item {
+                    id: id.clone(),
+                    kind,
+                }),
+        );
     }
     items.sort();
     items
@@ -34,13 +44,19 @@ pub fn pending(root: &Path) -> Vec<Item> {
 pub fn orphans(root: &Path, ids: &[&str]) -> Vec<PathBuf> {
     let mut lost = Vec::new();
     for folder in folders(&root.join("snapshots")) {
-        let Ok(id) = folder.strip_prefix(root.join("snapshots")) else { continue };
+        let Ok(id) = folder.strip_prefix(root.join("snapshots")) else {
+            continue;
+        };
         let id = id.to_string_lossy().replace('\\', "/");
         if ids.contains(&id.as_str()) {
             continue;
         }
         for kind in Kind::ALL {
-            lost.extend([kind.approved_path(root, &id), kind.pending_path(root, &id)].into_iter().filter(|p| p.is_file()));
+            lost.extend(
+                [kind.approved_path(root, &id), kind.pending_path(root, &id)]
+                    .into_iter()
+                    .filter(|p| p.is_file()),
+            );
         }
     }
     lost.sort();
@@ -58,13 +74,25 @@ pub fn accept(root: &Path, names: &[String]) -> Result<Vec<Accepted>, SnapshotEr
                 None if ids.is_empty() => "; nothing is pending at all".to_owned(),
                 None => format!("; pending: {}", ids.join(", ")),
             };
-            return Err(SnapshotError::NothingPending { name: name.clone(), near });
+            return Err(SnapshotError::NothingPending {
+                name: name.clone(),
+                near,
+            });
         }
     }
     let mut accepted = Vec::new();
-    for item in all.into_iter().filter(|i| names.is_empty() || names.contains(&i.id)) {
-        let (from, to) = (item.kind.pending_path(root, &item.id), item.kind.approved_path(root, &item.id));
-        std::fs::rename(&from, &to).map_err(|e| SnapshotError::Unwritable { path: to.clone(), reason: e.to_string() })?;
+    for item in all
+        .into_iter()
+        .filter(|i| names.is_empty() || names.contains(&i.id))
+    {
+        let (from, to) = (
+            item.kind.pending_path(root, &item.id),
+            item.kind.approved_path(root, &item.id),
+        );
+        std::fs::rename(&from, &to).map_err(|e| SnapshotError::Unwritable {
+            path: to.clone(),
+            reason: e.to_string(),
+        })?;
         accepted.push(Accepted { item, path: to });
     }
     Ok(accepted)
@@ -75,7 +103,9 @@ fn folders(base: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = vec![base.to_owned()];
     while let Some(folder) = waiting.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            continue;
+        };
         for entry in entries.flatten() {
             if entry.file_type().is_ok_and(|t| t.is_dir()) {
                 waiting.push(entry.path());

@@ -12,7 +12,9 @@ use crate::scenario::Pattern;
 pub enum Compared {
     Same,
     /// Unified diff of the compared forms.
-    Differs { diff: String },
+    Differs {
+        diff: String,
+    },
     /// Nothing approved to compare with.
     Missing,
 }
@@ -20,13 +22,31 @@ pub enum Compared {
 /// The compared form of a text. Patterns were checked when the scenario was read.
 pub fn normalise(text: &str, volatile: &[Pattern]) -> String {
     let mut text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let mut literals: Vec<&String> = volatile.iter().filter_map(|p| if let Pattern::Literal(l) = p { Some(l) } else { None }).collect();
+    let mut literals: Vec<&String> = volatile
+        .iter()
+        .filter_map(|p| {
+            if let Pattern::Literal(l) = p {
+                Some(l)
+            } else {
+                None
+            }
+        })
+        .collect();
     // Longest first, and patterns in the order of their own text: the list's order must not matter.
     literals.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
     for literal in literals.into_iter().filter(|l| !l.is_empty()) {
         text = text.replace(literal.as_str(), "‹…›");
     }
-    let mut patterns: Vec<&String> = volatile.iter().filter_map(|p| if let Pattern::Regex(r) = p { Some(r) } else { None }).collect();
+    let mut patterns: Vec<&String> = volatile
+        .iter()
+        .filter_map(|p| {
+            if let Pattern::Regex(r) = p {
+                Some(r)
+            } else {
+                None
+            }
+        })
+        .collect();
     patterns.sort();
     for pattern in patterns {
         if let Ok(regex) = Regex::new(pattern) {
@@ -44,11 +64,17 @@ pub fn normalise(text: &str, volatile: &[Pattern]) -> String {
 
 /// Compares what a run made with what is approved.
 pub fn compare(approved: Option<&str>, now: &str, volatile: &[Pattern]) -> Compared {
-    let Some(approved) = approved else { return Compared::Missing };
+    let Some(approved) = approved else {
+        return Compared::Missing;
+    };
     let (old, new) = (normalise(approved, volatile), normalise(now, volatile));
     if old == new {
         return Compared::Same;
     }
-    let diff = TextDiff::from_lines(&old, &new).unified_diff().context_radius(2).header("approved", "this run").to_string();
+    let diff = TextDiff::from_lines(&old, &new)
+        .unified_diff()
+        .context_radius(2)
+        .header("approved", "this run")
+        .to_string();
     Compared::Differs { diff }
 }

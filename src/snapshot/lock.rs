@@ -73,7 +73,11 @@ pub struct LockedGoal {
 
 impl Lock {
     pub fn new() -> Self {
-        Self { format: LOCK_FORMAT, steps: Vec::new(), goals: Vec::new() }
+        Self {
+            format: LOCK_FORMAT,
+            steps: Vec::new(),
+            goals: Vec::new(),
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -81,7 +85,9 @@ impl Lock {
     }
 
     pub fn entry(&self, flow: Option<&str>, written: &str, occurrence: u32) -> Option<&LockEntry> {
-        self.steps.iter().find(|e| e.flow.as_deref() == flow && e.step == written && e.occurrence == occurrence)
+        self.steps
+            .iter()
+            .find(|e| e.flow.as_deref() == flow && e.step == written && e.occurrence == occurrence)
     }
 
     pub fn goal(&self, digest: &str) -> Option<&LockedGoal> {
@@ -91,23 +97,38 @@ impl Lock {
     /// Reads a lock file; the message says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let lock: Self = serde_saphyr::from_str(text).map_err(|e| e.to_string())?;
-        if lock.format == LOCK_FORMAT { Ok(lock) } else { Err(format!("format {} instead of {LOCK_FORMAT}", lock.format)) }
+        if lock.format == LOCK_FORMAT {
+            Ok(lock)
+        } else {
+            Err(format!("format {} instead of {LOCK_FORMAT}", lock.format))
+        }
     }
 
     /// The file's text: every string quoted, so that no name is ever read as YAML.
     pub fn render(&self, id: &str) -> String {
-        let mut out = format!("# How steps of {id} were resolved. Reviewed in the diff; `rehearsal accept` writes this file.\n");
+        let mut out = format!(
+            "# How steps of {id} were resolved. Reviewed in the diff; `rehearsal accept` writes this file.\n"
+        );
         let _ = writeln!(out, "format: {}", self.format);
         if !self.steps.is_empty() {
             out.push_str("steps:\n");
-            self.steps.iter().for_each(|entry| entry.render(&mut out, "  "));
+            self.steps
+                .iter()
+                .for_each(|entry| entry.render(&mut out, "  "));
         }
         if !self.goals.is_empty() {
             out.push_str("goals:\n");
         }
         for goal in &self.goals {
-            let _ = writeln!(out, "  - goal: {}\n    digest: {}\n    steps:", quoted(&goal.goal), quoted(&goal.digest));
-            goal.steps.iter().for_each(|entry| entry.render(&mut out, "      "));
+            let _ = writeln!(
+                out,
+                "  - goal: {}\n    digest: {}\n    steps:",
+                quoted(&goal.goal),
+                quoted(&goal.digest)
+            );
+            goal.steps
+                .iter()
+                .for_each(|entry| entry.render(&mut out, "      "));
         }
         out
     }
@@ -122,7 +143,11 @@ impl Default for Lock {
 impl LockEntry {
     fn render(&self, out: &mut String, indent: &str) {
         let mut line = |key: &str, value: String, first: bool| {
-            let _ = writeln!(out, "{indent}{} {key}: {value}", if first { "-" } else { " " });
+            let _ = writeln!(
+                out,
+                "{indent}{} {key}: {value}",
+                if first { "-" } else { " " }
+            );
         };
         line("step", quoted(&self.step), true);
         if let Some(flow) = &self.flow {
@@ -139,7 +164,18 @@ impl LockEntry {
             line("name", quoted(name), false);
         }
         if !self.within.is_empty() {
-            line("within", format!("[{}]", self.within.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(", ")), false);
+            line(
+                "within",
+                format!(
+                    "[{}]",
+                    self.within
+                        .iter()
+                        .map(|w| quoted(w))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                ),
+                false,
+            );
         }
         if let Some(value) = &self.value {
             let (kind, text) = match value {

@@ -44,7 +44,9 @@ impl Kind {
     }
 
     pub fn pending_path(self, root: &Path, id: &str) -> PathBuf {
-        root.join("snapshots").join(id).join(format!("{}.new", self.file()))
+        root.join("snapshots")
+            .join(id)
+            .join(format!("{}.new", self.file()))
     }
 }
 
@@ -60,7 +62,9 @@ pub struct Approved {
 pub enum SnapshotError {
     #[error("{path}: {reason}")]
     Unreadable { path: PathBuf, reason: String },
-    #[error("{path}: not a lock this version reads: {reason}. Remove it and run again to have a new one proposed")]
+    #[error(
+        "{path}: not a lock this version reads: {reason}. Remove it and run again to have a new one proposed"
+    )]
     BadLock { path: PathBuf, reason: String },
     #[error("{path}: could not be written: {reason}")]
     Unwritable { path: PathBuf, reason: String },
@@ -77,7 +81,10 @@ impl Approved {
                 reason,
             })?),
         };
-        Ok(Self { tutorial: read_if_there(&Kind::Tutorial.approved_path(root, id))?, lock })
+        Ok(Self {
+            tutorial: read_if_there(&Kind::Tutorial.approved_path(root, id))?,
+            lock,
+        })
     }
 }
 
@@ -86,14 +93,20 @@ fn read_if_there(path: &Path) -> Result<Option<String>, SnapshotError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text.replace("\r\n", "\n"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(SnapshotError::Unreadable { path: path.to_owned(), reason: error.to_string() }),
+        Err(error) => Err(SnapshotError::Unreadable {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        }),
     }
 }
 
 /// Writes a pending file beside the approved one.
 pub fn propose(root: &Path, id: &str, kind: Kind, text: &str) -> Result<PathBuf, SnapshotError> {
     let path = kind.pending_path(root, id);
-    let unwritable = |reason: String| SnapshotError::Unwritable { path: path.clone(), reason };
+    let unwritable = |reason: String| SnapshotError::Unwritable {
+        path: path.clone(),
+        reason,
+    };
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|e| unwritable(e.to_string()))?;
     }
