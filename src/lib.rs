@@ -4,13 +4,13 @@
 //! (held by a test, `ci/tests/unit/rooms.rs`).
 
 pub mod agent;
-// pub mod broker;
+pub mod broker;
 // pub mod cli;
 pub mod driver;
 pub mod event;
 pub mod network;
 pub mod page;
-// pub mod plan;
+pub mod plan;
 pub mod policy;
 pub mod report;
 pub mod resolve;

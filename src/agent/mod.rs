@@ -51,6 +51,15 @@ pub trait Egress: Send + Sync {
     fn clean(&self, text: &str) -> String;
 }
 
+impl Egress for crate::secrets::Scrubber {
+    fn refuse(&self, text: &str) -> Option<String> {
+        self.contains(text).then(|| "a registered credential".to_owned())
+    }
+    fn clean(&self, text: &str) -> String {
+        crate::secrets::Scrubber::clean(self, text).as_str().to_owned()
+    }
+}
+
 /// For runs without credentials, and for the probe.
 pub struct NoSecrets;
 

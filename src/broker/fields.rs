@@ -94,7 +94,7 @@ impl Broker {
     }
 
     async fn blur(&mut self, prepared: &Prepared) -> Result<(), BrokerError> {
-        crate::page::call(&self.realm(), &prepared.context, "blur", &[prepared.id.generation.into(), prepared.id.node.into()], None).await?;
+        crate::page::places::blur(&self.realm(), &prepared.context, prepared.id).await?;
         Ok(())
     }
 
@@ -164,7 +164,7 @@ impl Broker {
             Ok(at) => at,
             Err(why) => return Ok(Err(Unfit::WrongKind { why })),
         };
-        let answer = acts::select_options(&self.realm(), &prepared.context, prepared.id, &[at as u32]).await?;
+        let answer = acts::select_options(&self.realm(), &prepared.context, prepared.id, &[at]).await?;
         if !answer.ok {
             let why = match answer.reason.as_deref() {
                 Some("disabled") => format!("its option \"{option}\" is disabled"),

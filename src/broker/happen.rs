@@ -52,7 +52,7 @@ impl Broker {
         match happening {
             Happening::Dialog { text, answer, expected } => Happening::Dialog { text: crate::text::cut(&clean(text), 400), answer, expected },
             Happening::TabOpened { url, followed } => Happening::TabOpened { url: clean(url), followed },
-            Happening::Download { name, bytes, accepted } => Happening::Download { name: crate::store::names::safe(&clean(name)), bytes, accepted },
+            Happening::Download { name, bytes, accepted } => Happening::Download { name: crate::store::names::safe_name(&clean(name)), bytes, accepted },
             Happening::LeftHosts { url } => Happening::LeftHosts { url: clean(url) },
             Happening::Wrote { method, url, because } => Happening::Wrote { method, url: clean(url), because },
             Happening::UndeclaredWrite { method, url, add } => Happening::UndeclaredWrite { method, url: clean(url), add: clean(add) },

@@ -50,7 +50,7 @@ impl Broker {
         for (index, document) in observation.documents.iter().enumerate() {
             let answer = match chooser {
                 Chooser::Css => page::acts::query(&self.realm(), &document.context, observation.generation, index as u32, what).await?,
-                _ => page::acts::query_text(&self.realm(), &document.context, observation.generation, index as u32, what).await?,
+                _ => page::places::query_text(&self.realm(), &document.context, observation.generation, index as u32, what).await?,
             };
             match answer {
                 Ok(more) => found.extend(more),
@@ -120,7 +120,7 @@ impl Broker {
             let mut inside = false;
             for outer in scope.iter().filter(|outer| outer.document == id.document) {
                 let document = &observation.documents[id.document as usize].context;
-                inside |= page::acts::contains(&self.realm(), document, *outer, id).await?;
+                inside |= page::places::contains(&self.realm(), document, *outer, id).await?;
             }
             // A frame named as scope holds whole documents.
             inside |= scope.iter().any(|outer| {

@@ -192,7 +192,8 @@ impl Broker {
         }
         self.searched = super::places::Search::default();
         if let Some(what) = &step.write {
-            self.window = Some(self.gate().open_window(&what.value));
+            let window = self.gate().open_window(&what.value);
+            self.window = Some(window);
         }
     }
 

@@ -51,6 +51,8 @@ pub struct State {
     pub documents: u64,
     pub downloads: BTreeMap<String, Coming>,
     pub last_event: Instant,
+    /// The driven tab's renderer died.
+    pub crashed: bool,
     allow: AllowSet,
 }
 
@@ -74,6 +76,7 @@ impl Watch {
             documents: 0,
             downloads: BTreeMap::new(),
             last_event: Instant::now(),
+            crashed: false,
             allow,
         };
         let watch = Self { state: Arc::new(Mutex::new(state)), changed: Arc::new(Notify::new()) };
@@ -111,6 +114,13 @@ impl Watch {
                 let accepted = completed && coming.is_some_and(|c| c.accepted);
                 let bytes = path.as_ref().and_then(|p| std::fs::metadata(p).ok()).map_or(0, |m| m.len());
                 state.happenings.push(Happening::Download { name, bytes, accepted });
+            }
+            DriverEvent::TabCrashed { context } => {
+                let mut state = self.state();
+                if state.current == context {
+                    state.crashed = true;
+                    state.navigating = false;
+                }
             }
             DriverEvent::FrameAttached { .. } | DriverEvent::FrameDetached { .. } | DriverEvent::PromptClosed { .. } | DriverEvent::FileDialogOpened { .. } => {}
         }

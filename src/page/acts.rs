@@ -404,8 +404,20 @@ pub async fn query<R: Realm>(
     document: u32,
     css: &str,
 ) -> Result<Result<Vec<Found>, String>, ReadError> {
+    found_in(realm, context, "query", generation, document, css).await
+}
+
+/// Asks a search of the reader and names what it found.
+pub(super) async fn found_in<R: Realm>(
+    realm: &R,
+    context: &str,
+    search: &'static str,
+    generation: u32,
+    document: u32,
+    wanted: &str,
+) -> Result<Result<Vec<Found>, String>, ReadError> {
     let answer: QueryAnswer =
-        asked(realm, context, "query", &[json!(generation), json!(css)]).await?;
+        asked(realm, context, search, &[json!(generation), json!(wanted)]).await?;
     if let Some(reason) = answer.reason {
         return Ok(Err(reason));
     }
@@ -478,7 +490,7 @@ pub(super) async fn asked<R: Realm, T: DeserializeOwned>(
     serde_json::from_str(text).map_err(|e| shape(name, e))
 }
 
-async fn truth<R: Realm>(
+pub(super) async fn truth<R: Realm>(
     realm: &R,
     context: &str,
     name: &'static str,

@@ -17,9 +17,11 @@
 //! page's point coordinates are those of the context that was read, frames in place included.
 
 pub mod acts;
+mod address;
 pub mod observation;
 mod observe;
 pub mod pictures;
+pub mod places;
 mod realm;
 pub mod script;
 mod scrub;
@@ -28,6 +30,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use address::shown_address;
 pub use observation::*;
 pub use observe::{FRAME_DEPTH, Reading, Wave, observe};
 pub use realm::{CallFault, ReadError, Realm, call, install};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::scenario::{Act, say};
+use crate::scenario::{Act, say_english as say};
 
 use super::{Confirmed, Plan, Planned};
 

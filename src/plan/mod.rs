@@ -6,7 +6,7 @@
 mod build;
 mod confirm;
 mod dry;
-mod select;
+mod shard;
 mod unfold;
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub use build::{Wishes, build};
 pub use confirm::{Confirmed, Gravity};
 pub use dry::dry;
-pub use select::{Selection, Shard};
+pub use shard::Shard;
 pub use unfold::{PlannedStep, StepBy};
 
 use crate::policy::{HostRule, SafeRequest, WriteRule};

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use crate::scenario::{Act, Flow, Step};
 use crate::text::{Problem, Source};
 
+use super::Planned;
+
 /// Whose step it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepBy {
@@ -24,6 +26,43 @@ pub struct PlannedStep {
     /// Flow the step was written in; with the step as written and its occurrence the lock's key.
     pub flow: Option<String>,
     pub occurrence: u32,
+}
+
+impl PlannedStep {
+    /// Line in its file, from 1; `None` for steps nobody wrote.
+    pub fn line(&self) -> Option<u32> {
+        (self.step.span.end > 0).then(|| crate::text::line_col(&self.source.text, self.step.span.start).0 as u32)
+    }
+
+    /// Opening the scenario's start address.
+    pub fn start(planned: &Planned, address: &str) -> Self {
+        let mut step = Self::planned(planned, "0");
+        step.step.act = Act::Goto(address.to_owned());
+        step.step.written = format!("start: {address}");
+        step.step.span = planned.scenario.start.span;
+        step
+    }
+
+    pub fn is_start(&self) -> bool {
+        self.place == "0"
+    }
+
+    /// A step of the planner's own, not written in any file.
+    pub fn planned(planned: &Planned, place: &str) -> Self {
+        Self {
+            place: place.to_owned(),
+            step: Step::unwritten(Act::Wait(crate::scenario::WaitFor::Seconds(std::time::Duration::ZERO))),
+            by: StepBy::Author,
+            source: planned.scenario.source.clone(),
+            flow: None,
+            occurrence: 1,
+        }
+    }
+
+    /// What happens outside any step.
+    pub fn nowhere(planned: &Planned) -> Self {
+        Self::planned(planned, "")
+    }
 }
 
 /// A flow with the file it was written in, already bound to its variables.

@@ -107,7 +107,7 @@ fn by_glob(glob: &str, address: &str, what: &str) -> Checked {
     let holds = url::Url::parse(address).is_ok_and(|url| Glob::for_url(glob).matches_url(&url));
     Checked {
         holds,
-        saw: format!("the {what} is {address}"),
+        saw: format!("the {what} is {}", crate::page::shown_address(address)),
         live: false,
     }
 }

@@ -72,7 +72,7 @@ impl Running {
             }
             Serves::Command(words) => {
                 let words: Vec<String> = words.iter().map(|w| with_port(w, port)).collect();
-                let log = work.join(format!("{}.log", crate::store::names::safe(&fixture.name)));
+                let log = work.join(format!("{}.log", crate::store::names::safe_name(&fixture.name)));
                 let process = start_process(&fixture.name, &words, root, &log)?;
                 running._process = Some(process);
                 running.until_ready(&log).await?;

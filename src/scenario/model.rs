@@ -197,6 +197,28 @@ pub struct Step {
     pub sentence: Option<String>,
 }
 
+impl Step {
+    /// A step that no file holds, with no modifiers.
+    pub fn unwritten(act: Act) -> Self {
+        Self {
+            act,
+            span: Span::default(),
+            written: String::new(),
+            scope: Scope::default(),
+            write: None,
+            optional: false,
+            timeout: None,
+            note: None,
+            picture: None,
+            dialog: None,
+            opens_tab: false,
+            download: None,
+            expect: Vec::new(),
+            sentence: None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Picture {
     Keep,

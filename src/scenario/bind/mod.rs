@@ -20,6 +20,7 @@ use crate::text::{Problem, Source, Span, Spanned, nearest, visible};
 
 pub use file::{parse_fixture, parse_scenario};
 pub(super) use step::direction;
+pub use top::parse_viewport;
 
 pub(super) struct Bind<'a> {
     pub source: &'a Arc<Source>,
@@ -40,6 +41,10 @@ pub(super) struct Fields<'t> {
 impl<'t> Fields<'t> {
     pub fn get(&self, name: &str) -> Option<&'t Node> {
         self.entry(name).map(|e| &e.value)
+    }
+
+    pub fn has_unknown(&self, shape: &Shape) -> bool {
+        self.entries.iter().any(|e| !shape.has(&e.key))
     }
 
     pub fn entry(&self, name: &str) -> Option<&'t Entry> {
