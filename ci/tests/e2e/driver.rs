@@ -792,6 +792,62 @@ async fn r92_case_113_a_driver_that_fails_is_a_clean_error() {
     );
 }
 
+/// Case 114: a session that comes after we gave up is deleted at once. And Selenium Grid's
+/// condition: the body's header says UTF-8, once.
+#[tokio::test(flavor = "multi_thread")]
+async fn case_114_a_late_session_does_not_keep_its_slot() {
+    let listener = StdListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (tell, heard) = std::sync::mpsc::channel();
+    let (go_on, wait) = std::sync::mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        let mut first = true;
+        for mut stream in listener.incoming().flatten() {
+            let mut bytes = [0_u8; 65536];
+            let n = stream.read(&mut bytes).unwrap_or(0);
+            let request = String::from_utf8_lossy(&bytes[..n]).into_owned();
+            if std::mem::take(&mut first) {
+                wait.recv().expect("the runner gave up");
+            }
+            let body = r#"{"value":{"sessionId":"late","capabilities":{}}}"#;
+            let _ = stream.write_all(
+                format!(
+                    "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                    body.len()
+                )
+                .as_bytes(),
+            );
+            let _ = tell.send(request);
+        }
+    });
+    let settings = LaunchSettings {
+        start_limit: Duration::from_millis(500),
+        ..settings()
+    };
+    let gave_up = Browser::attach(&format!("http://{address}/wd/hub"), &settings).await;
+    assert!(
+        matches!(gave_up, Err(DriverError::NoSession { .. })),
+        "{gave_up:?}"
+    );
+    go_on.send(()).unwrap();
+    let (request, deleted) = tokio::task::spawn_blocking(move || {
+        let request = heard.recv_timeout(LIMIT).unwrap();
+        let deleted = std::iter::from_fn(|| heard.recv_timeout(LIMIT).ok())
+            .any(|request| request.starts_with("DELETE /wd/hub/session/late "));
+        (request, deleted)
+    })
+    .await
+    .unwrap();
+    assert!(deleted);
+    let request = request.to_lowercase();
+    assert!(request.starts_with("post /wd/hub/session "), "{request}");
+    assert_eq!(request.matches("content-type:").count(), 1, "{request}");
+    assert!(
+        request.contains("content-type: application/json;charset=utf-8"),
+        "{request}"
+    );
+}
+
 /// `--webdriver URL`: a driver that is not ours keeps running, its session does not.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_attached_driver_loses_its_session_and_lives_on() {
