@@ -206,7 +206,9 @@ pub(super) async fn new_session(
         reason,
     };
     let client = Client::new(Duration::from_secs(600)).map_err(|e| no_session(e.to_string()))?;
-    let connecting = WebDriver::builder(address, Capabilities::from(capabilities))
+    // Without the slash the last part of a prefix ("/wd/hub") would be replaced, not kept.
+    let base = format!("{}/", address.trim_end_matches('/'));
+    let connecting = WebDriver::builder(base, Capabilities::from(capabilities))
         .client(client)
         .connect();
     let mut task = tokio::spawn(async move {

@@ -49,6 +49,8 @@ pub enum GuardError {
     Program(String),
     #[error("processes were left behind after the end of the browser: {0:?}")]
     ProcessesLeft(Vec<i32>),
+    #[error("the guard was killed, so it is not certain that the browser left nothing behind")]
+    Unproven,
     #[error("the session's folder {0} could not be removed: {1}")]
     FolderLeft(PathBuf, std::io::Error),
 }
@@ -98,10 +100,13 @@ impl Guarded {
         let pipe = child.stdin.take();
         let (said, ended) = watch::channel(None);
         tokio::spawn(async move {
-            let code = match child.wait().await {
-                Ok(status) => status.code().unwrap_or(guard::EXIT_LEFT_BEHIND),
-                Err(_) => guard::EXIT_LEFT_BEHIND,
-            };
+            let code = child.wait().await.ok().and_then(|status| status.code());
+            if code.is_none() {
+                // Somebody killed the guard: its group is ours to end, at once, while its
+                // members still keep the number from being used again.
+                proc::signal_group(group, libc::SIGKILL);
+            }
+            let code = code.unwrap_or(guard::EXIT_LEFT_BEHIND);
             said.send_replace(Some(code));
         });
         let mut guarded = Self {
@@ -191,12 +196,15 @@ impl Guarded {
         .await;
         folders::remove(&self.folder)
             .map_err(|error| GuardError::FolderLeft(self.folder.clone(), error))?;
-        if gone {
-            Ok(())
-        } else {
+        if !gone {
             let left = proc::group_members(group).iter().map(|p| p.pid).collect();
-            Err(GuardError::ProcessesLeft(left))
+            return Err(GuardError::ProcessesLeft(left));
         }
+        // Only the guard sees what left the group.
+        if *self.ended.borrow() == Some(guard::EXIT_LEFT_BEHIND) {
+            return Err(GuardError::Unproven);
+        }
+        Ok(())
     }
 }
 

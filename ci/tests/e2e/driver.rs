@@ -14,7 +14,7 @@ use rehearsal::driver::{
     Browser, CallOptions, Clip, ContextSettings, DriverError, DriverEvent, Events, LaunchSettings,
     NavFailure, PromptKind, Tab, Wait, values,
 };
-use rehearsal::system::proc;
+use rehearsal::system::{GuardError, proc};
 use serde_json::{Value, json};
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -505,13 +505,13 @@ async fn f06_a_page_that_never_answers_hits_our_deadline() {
 /// F1, F2: the death of either half is noticed and takes the other half along.
 #[tokio::test(flavor = "multi_thread")]
 async fn f01_f02_a_killed_driver_or_browser_is_lost_and_nothing_stays() {
-    for victim in ["chromedriver", "--user-data-dir"] {
+    for victim in ["chromedriver", "chromium"] {
         let browser = Browser::launch(&settings()).await.unwrap();
         let group = browser.process_group().await.unwrap();
         let mut lost = browser.lost();
         let main = proc::group_members(group)
             .into_iter()
-            .filter(|p| command_line(p.pid).contains(victim))
+            .filter(|p| p.pid != group && program(p.pid).ends_with(victim))
             .min_by_key(|p| p.start)
             .expect(victim);
         assert!(proc::signal(main.pid, libc::SIGKILL));
@@ -524,8 +524,29 @@ async fn f01_f02_a_killed_driver_or_browser_is_lost_and_nothing_stays() {
             .await;
         assert!(matches!(failed, Err(DriverError::Lost)), "{failed:?}");
         browser.close().await.unwrap();
-        assert!(gone(group).await, "after the death of {victim}");
+        assert!(!proc::group_alive(group), "after the death of {victim}");
     }
+}
+
+/// A killed guard does not set its group free, and the end says that proof is missing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_guard_takes_its_group_along() {
+    let browser = Browser::launch(&settings()).await.unwrap();
+    let group = browser.process_group().await.unwrap();
+    let folder = session_folder(group);
+    let mut lost = browser.lost();
+    assert!(proc::signal(group, libc::SIGKILL));
+    tokio::time::timeout(LIMIT, lost.wait_for(|lost| *lost))
+        .await
+        .expect("noticed")
+        .unwrap();
+    assert!(gone(group).await, "without anybody closing it");
+    let closed = browser.close().await;
+    assert!(
+        matches!(closed, Err(DriverError::Guard(GuardError::Unproven))),
+        "{closed:?}"
+    );
+    assert!(!folder.exists());
 }
 
 /// Case 115: a browser that is only dropped (panic, early return) goes all the same.
@@ -792,6 +813,62 @@ async fn r92_case_113_a_driver_that_fails_is_a_clean_error() {
     );
 }
 
+/// Case 114: a session that comes after we gave up is deleted at once. And Selenium Grid's
+/// condition: the body's header says UTF-8, once.
+#[tokio::test(flavor = "multi_thread")]
+async fn case_114_a_late_session_does_not_keep_its_slot() {
+    let listener = StdListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (tell, heard) = std::sync::mpsc::channel();
+    let (go_on, wait) = std::sync::mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        let mut first = true;
+        for mut stream in listener.incoming().flatten() {
+            let mut bytes = [0_u8; 65536];
+            let n = stream.read(&mut bytes).unwrap_or(0);
+            let request = String::from_utf8_lossy(&bytes[..n]).into_owned();
+            if std::mem::take(&mut first) {
+                wait.recv().expect("the runner gave up");
+            }
+            let body = r#"{"value":{"sessionId":"late","capabilities":{}}}"#;
+            let _ = stream.write_all(
+                format!(
+                    "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                    body.len()
+                )
+                .as_bytes(),
+            );
+            let _ = tell.send(request);
+        }
+    });
+    let settings = LaunchSettings {
+        start_limit: Duration::from_millis(500),
+        ..settings()
+    };
+    let gave_up = Browser::attach(&format!("http://{address}/wd/hub"), &settings).await;
+    assert!(
+        matches!(gave_up, Err(DriverError::NoSession { .. })),
+        "{gave_up:?}"
+    );
+    go_on.send(()).unwrap();
+    let (request, deleted) = tokio::task::spawn_blocking(move || {
+        let request = heard.recv_timeout(LIMIT).unwrap();
+        let deleted = std::iter::from_fn(|| heard.recv_timeout(LIMIT).ok())
+            .any(|request| request.starts_with("DELETE /wd/hub/session/late "));
+        (request, deleted)
+    })
+    .await
+    .unwrap();
+    assert!(deleted);
+    let request = request.to_lowercase();
+    assert!(request.starts_with("post /wd/hub/session "), "{request}");
+    assert_eq!(request.matches("content-type:").count(), 1, "{request}");
+    assert!(
+        request.contains("content-type: application/json;charset=utf-8"),
+        "{request}"
+    );
+}
+
 /// `--webdriver URL`: a driver that is not ours keeps running, its session does not.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_attached_driver_loses_its_session_and_lives_on() {
@@ -836,46 +913,39 @@ async fn an_attached_driver_loses_its_session_and_lives_on() {
     driver.wait().unwrap();
 }
 
-/// Case 110, F33: the guard outlives whoever started it by moments only, however that one died.
-#[test]
-fn case_110_end_of_pipe_ends_the_group_and_removes_the_folder() {
+/// Case 110: the end of the pipe ends even what ignores SIGTERM and left the group.
+#[tokio::test(flavor = "multi_thread")]
+async fn case_110_end_of_pipe_ends_the_group_and_removes_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     let private = folder.path().join("session");
     std::fs::create_dir(&private).unwrap();
-    // A grandchild in a session of its own that ignores SIGTERM: the hardest to be rid of.
-    let mut runner = Command::new("/bin/sh")
-        .arg("-c")
-        .arg(r#"exec 3>&1; sleep 600 | "$0" __guard "$1" -- /bin/sh -c 'trap "" TERM; setsid sh -c "trap \"\" TERM; sleep 601" & sleep 602' & echo $!; wait"#)
-        .arg(env!("CARGO_BIN_EXE_rehearsal"))
+    let mut guard = Command::new(env!("CARGO_BIN_EXE_rehearsal"))
+        .arg("__guard")
         .arg(&private)
-        .stdout(Stdio::piped())
+        .args(["--", "/bin/sh", "-c"])
+        .arg(r#"trap "" TERM; setsid sh -c 'trap "" TERM; sleep 601; :' & sleep 602; :"#)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let mut out = std::io::BufReader::new(runner.stdout.take().unwrap());
-    let mut guard = String::new();
-    std::io::BufRead::read_line(&mut out, &mut guard).unwrap();
-    let guard: i32 = guard.trim().parse().unwrap();
-    let until = Instant::now() + LIMIT;
-    while proc::descendants(guard).len() < 4 {
-        assert!(Instant::now() < until, "the group is up");
-        std::thread::yield_now();
-    }
-    let all: Vec<_> = proc::descendants(guard)
-        .iter()
-        .map(proc::Stat::id)
-        .collect();
-    // kill -9 of the holder of the pipe: here the `sleep 600` beside the guard.
-    for holder in proc::descendants(runner.id() as i32) {
-        if command_line(holder.pid).starts_with("sleep 600") {
-            assert!(proc::signal(holder.pid, libc::SIGKILL));
-        }
-    }
-    let until = Instant::now() + Duration::from_secs(5);
-    while all.iter().any(|id| proc::is_running(*id)) || private.exists() {
-        assert!(Instant::now() < until, "still there: {all:?}");
-        std::thread::yield_now();
-    }
-    runner.wait().unwrap();
+    let pid = guard.id() as i32;
+    // Two shells and two sleeps.
+    let up = proc::wait_until(LIMIT, || {
+        let all = proc::descendants(pid);
+        all.len() == 4 && all.iter().filter(|p| program(p.pid) == "sleep").count() == 2
+    });
+    assert!(up.await, "the group is up");
+    let all: Vec<_> = proc::descendants(pid).iter().map(proc::Stat::id).collect();
+    assert!(
+        proc::descendants(pid).iter().any(|p| p.group != pid),
+        "one left the group"
+    );
+    drop(guard.stdin.take());
+    let ended = proc::wait_until(LIMIT, || {
+        !private.exists() && !all.iter().any(|id| proc::is_running(*id))
+    });
+    assert!(ended.await, "still there: {all:?}");
+    guard.wait().unwrap();
 }
 
 /// The guard does not answer to a terminal's Ctrl-C of the runner's group: it has its own.
@@ -909,6 +979,12 @@ fn the_guard_leads_a_group_of_its_own_and_passes_on_the_exit_code() {
 fn command_line(pid: i32) -> String {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&bytes).replace('\0', " ")
+}
+
+/// The program's own path, as it was started.
+fn program(pid: i32) -> String {
+    let line = command_line(pid);
+    line.split(' ').next().unwrap_or_default().to_owned()
 }
 
 fn command_lines(group: i32) -> String {

@@ -110,7 +110,12 @@ async fn case_124_max_tokens_is_renamed_on_exactly_that_error() {
     .await;
     let last = learns(&server, settings(&server.base), 2).await;
     assert_eq!(last["max_completion_tokens"], 2048);
-    // Words alone are no reason.
+    // Neither words alone nor another complaint about the same field are a reason.
+    let too_large = refusal(400, "too large", Some("invalid_value"), Some("max_tokens"));
+    let server = Server::playing([too_large]).await;
+    let asked = choose_plainly(&model(settings(&server.base))).await;
+    assert_eq!(asked.outcome.unwrap_err().kind(), "http_status");
+    assert_eq!(server.calls(), 1);
     let server = Server::playing([refusal(400, "max_tokens is too large", None, None)]).await;
     let asked = choose_plainly(&model(settings(&server.base))).await;
     assert_eq!(asked.outcome.unwrap_err().kind(), "http_status");

@@ -77,7 +77,6 @@ async fn a_click_among_ten_costs_less_than_two_kilobytes() {
         .unwrap();
     assert_eq!(server.calls(), 1);
     let bytes = server.raw()[0].len();
-    println!("choose: {bytes} bytes");
     assert!(bytes <= 2048, "{bytes}");
 }
 

@@ -44,6 +44,15 @@ async fn a_recorded_answer_needs_no_server_and_no_settings() {
 }
 
 #[tokio::test]
+async fn recording_again_replaces_the_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    record(dir.path(), &NoSecrets, r#"{"id":"none"}"#).await;
+    record(dir.path(), &NoSecrets, SAVE).await;
+    let asked = choose_plainly(&taped(None, Tape::Replay(dir.path().into()))).await;
+    assert!(is_save(&asked.outcome.unwrap()));
+}
+
+#[tokio::test]
 async fn a_replaying_model_never_asks_the_server() {
     let dir = tempfile::tempdir().unwrap();
     record(dir.path(), &NoSecrets, SAVE).await;
