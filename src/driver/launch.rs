@@ -81,6 +81,7 @@ pub(super) async fn start_driver(
             std::env::var_os(name)
         }),
         guard: settings.guard.clone(),
+        working_folder: None,
     };
     let capabilities = capabilities(&found, settings, &profile);
     let mut process = Guarded::start(&spec, folder).await?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::event::{Event, What};
-use crate::store::Journal;
+use crate::store::{Journal, JournalEnd};
 
 /// Somebody who is told every event as it happens (console, JSON lines on standard output).
 pub trait Listener: Send {
@@ -20,19 +20,18 @@ pub struct Stream {
 }
 
 struct Shared {
-    journal: Journal<Event>,
+    /// `None` once it was closed.
+    journal: Option<Journal<Event>>,
     listeners: Vec<Box<dyn Listener>>,
     began: Instant,
     run_seq: u32,
     /// Everything said so far: reports are functions of this.
     said: Vec<Event>,
-    /// First thing that went wrong in recording; recording never changes a verdict by itself.
-    broken: Option<String>,
 }
 
 impl Stream {
     pub fn new(journal: Journal<Event>, listeners: Vec<Box<dyn Listener>>) -> Self {
-        let shared = Shared { journal, listeners, began: Instant::now(), run_seq: 0, said: Vec::new(), broken: None };
+        let shared = Shared { journal: Some(journal), listeners, began: Instant::now(), run_seq: 0, said: Vec::new() };
         Self { shared: Arc::new(Mutex::new(shared)) }
     }
 
@@ -50,9 +49,10 @@ impl Stream {
         self.lock().said.clone()
     }
 
-    /// What went wrong in recording, if anything did.
-    pub fn broken(&self) -> Option<String> {
-        self.lock().broken.clone()
+    /// Closes the journal; what went wrong in recording never changes a verdict by itself.
+    pub fn close(&self) -> Option<JournalEnd> {
+        let journal = self.lock().journal.take();
+        journal.map(Journal::close)
     }
 
     fn say(&self, scenario: String, attempt: u32, seq: Option<u32>, what: What, durable: bool) {
@@ -69,11 +69,8 @@ impl Stream {
             seq,
             what,
         };
-        let written = if durable { shared.journal.emit_durable(&event) } else { shared.journal.emit(&event) };
-        if let Err(error) = written
-            && shared.broken.is_none()
-        {
-            shared.broken = Some(error.to_string());
+        if let Some(journal) = &shared.journal {
+            journal.emit_now(&event, durable);
         }
         for listener in &mut shared.listeners {
             listener.event(&event);

@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::policy::{HostRule, parse_host};
+use crate::policy::{HostRule, Scheme};
 use crate::scenario::{Fixture, FixtureKind, Serves, Server};
-use crate::system::guard::Guarded;
+use crate::system::{ChildSpec, Guarded, PrivateFolder};
 
 const READY_WITHIN: Duration = Duration::from_secs(15);
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -24,8 +23,8 @@ pub struct Running {
     pub disposable: bool,
     server: Server,
     /// Ends the process group when dropped.
-    _process: Option<Guarded>,
-    _folder: Option<tokio::task::JoinHandle<()>>,
+    process: Option<Guarded>,
+    folder: Option<tokio::task::JoinHandle<()>>,
 }
 
 /// Why a fixture is not usable; names the fixture and what to do.
@@ -49,7 +48,7 @@ fn with_port(text: &str, port: u16) -> String {
 }
 
 impl Running {
-    pub async fn start(fixture: &Fixture, root: &Path, work: &Path) -> Result<Self, FixtureError> {
+    pub async fn start(fixture: &Fixture, root: &Path) -> Result<Self, FixtureError> {
         let FixtureKind::Server(server) = &fixture.kind else {
             return Err(FixtureError::Bad { name: fixture.name.clone(), what: "the fixture".into(), reason: "it is a flow, not a server".into() });
         };
@@ -59,12 +58,12 @@ impl Running {
             port,
             disposable: server.disposable,
             server: server.clone(),
-            _process: None,
-            _folder: None,
+            process: None,
+            folder: None,
         };
         match &server.serves {
             Serves::Folder(folder) => {
-                running._folder = Some(serve_folder(root.join(folder), port).await.map_err(|reason| FixtureError::Bad {
+                running.folder = Some(serve_folder(root.join(folder), port).await.map_err(|reason| FixtureError::Bad {
                     name: fixture.name.clone(),
                     what: folder.display().to_string(),
                     reason,
@@ -72,16 +71,14 @@ impl Running {
             }
             Serves::Command(words) => {
                 let words: Vec<String> = words.iter().map(|w| with_port(w, port)).collect();
-                let log = work.join(format!("{}.log", crate::store::names::safe_name(&fixture.name)));
-                let process = start_process(&fixture.name, &words, root, &log)?;
-                running._process = Some(process);
-                running.until_ready(&log).await?;
+                running.process = Some(start_process(&fixture.name, &words, root).await?);
+                running.until_ready().await?;
             }
         }
         Ok(running)
     }
 
-    async fn until_ready(&mut self, log: &Path) -> Result<(), FixtureError> {
+    async fn until_ready(&mut self) -> Result<(), FixtureError> {
         let address = match &self.server.ready {
             Some(ready) => with_port(ready, self.port),
             None => format!("http://127.0.0.1:{}/", self.port),
@@ -95,13 +92,30 @@ impl Running {
             if up {
                 return Ok(());
             }
-            if self._process.as_mut().is_some_and(|p| p.has_ended()) {
-                return Err(FixtureError::Ended { name: self.name.clone(), said: tail(log) });
+            if self.process.as_ref().is_some_and(|p| p.ended().borrow().is_some()) {
+                return Err(FixtureError::Ended { name: self.name.clone(), said: self.said() });
             }
             if Instant::now() > until {
-                return Err(FixtureError::NotReady { name: self.name.clone(), address, seconds: READY_WITHIN.as_secs(), said: tail(log) });
+                return Err(FixtureError::NotReady { name: self.name.clone(), address, seconds: READY_WITHIN.as_secs(), said: self.said() });
             }
             sleep(Duration::from_millis(30)).await;
+        }
+    }
+
+    fn said(&self) -> String {
+        let text = self.process.as_ref().map(Guarded::error_tail).unwrap_or_default();
+        let last: Vec<&str> = text.lines().rev().take(3).collect();
+        if last.is_empty() { String::new() } else { format!("; it said: {}", last.into_iter().rev().collect::<Vec<_>>().join(" / ")) }
+    }
+
+    /// Ends the server and waits until nothing of it is left.
+    pub async fn stop(self) -> Result<(), String> {
+        if let Some(task) = self.folder {
+            task.abort();
+        }
+        match self.process {
+            Some(process) => process.end().await.map_err(|e| format!("fixture `{}`: {e}", self.name)),
+            None => Ok(()),
         }
     }
 
@@ -119,16 +133,15 @@ impl Running {
     }
 
     /// Host rules for the names this server is reached under, mapped to where it listens.
-    pub fn hosts(&self, default_scheme: &str) -> Result<Vec<HostRule>, FixtureError> {
+    pub fn hosts(&self, default_scheme: Scheme) -> Result<Vec<HostRule>, FixtureError> {
         self.server
             .hosts
             .iter()
             .map(|(name, at)| {
                 let bad = |reason: String| FixtureError::Bad { name: self.name.clone(), what: format!("host `{}`", name.value), reason };
                 let to: SocketAddr = with_port(&at.value, self.port).parse().map_err(|_| bad(format!("`{}` is no address:port", at.value)))?;
-                let mut rule = parse_host(&name.value, true, default_scheme).map_err(|e| bad(e.to_string()))?;
-                rule.connect_to = Some(to);
-                Ok(rule)
+                let rule = HostRule::parse(&name.value, default_scheme).map_err(|e| bad(e.to_string()))?;
+                Ok(rule.mapped(to))
             })
             .collect()
     }
@@ -138,19 +151,29 @@ fn free_port() -> std::io::Result<u16> {
     Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-fn start_process(name: &str, words: &[String], root: &Path, log: &Path) -> Result<Guarded, FixtureError> {
+async fn start_process(name: &str, words: &[String], root: &Path) -> Result<Guarded, FixtureError> {
     let fail = |reason: String| FixtureError::NotStarted {
         name: name.to_owned(),
         program: words.first().cloned().unwrap_or_default(),
         reason,
     };
-    let (program, args) = words.split_first().ok_or_else(|| fail("`command` is empty".into()))?;
-    let program = find_program(program, root).ok_or_else(|| fail("no such program".into()))?;
-    let file = std::fs::File::create(log).map_err(|e| fail(e.to_string()))?;
-    let errors = file.try_clone().map_err(|e| fail(e.to_string()))?;
-    let mut command = tokio::process::Command::new(program);
-    command.args(args).current_dir(root).stdout(Stdio::from(file)).stderr(Stdio::from(errors));
-    Guarded::spawn(command).map_err(|e| fail(e.to_string()))
+    let (program, arguments) = words.split_first().ok_or_else(|| fail("`command` is empty".into()))?;
+    let program = find_program(program, root).ok_or_else(|| fail("there is no such program".into()))?;
+    let spec = ChildSpec {
+        program,
+        arguments: arguments.iter().map(Into::into).collect(),
+        environment: std::env::vars_os().filter(|(name, _)| may_pass_on(&name.to_string_lossy())).collect(),
+        guard: None,
+        working_folder: Some(root.to_owned()),
+    };
+    let folder = PrivateFolder::session().map_err(|e| fail(e.to_string()))?;
+    Guarded::start(&spec, folder).await.map_err(|e| fail(e.to_string()))
+}
+
+/// A fixture has no need of the credentials and keys this run was given (T9).
+fn may_pass_on(variable: &str) -> bool {
+    let secret = ["_PASSWORD", "_USERNAME", "_TOTP", "_KEY", "_TOKEN", "_SECRET"].iter().any(|end| variable.ends_with(end));
+    !secret || variable.starts_with("FIXTURE_")
 }
 
 /// A path in the suite, a program beside our own, or one on PATH.
@@ -160,12 +183,6 @@ fn find_program(program: &str, root: &Path) -> Option<PathBuf> {
     }
     let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join(program)));
     beside.filter(|p| p.is_file()).or_else(|| crate::system::find::which(program))
-}
-
-fn tail(log: &Path) -> String {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
-    let lines: Vec<&str> = text.lines().rev().take(5).collect();
-    if lines.is_empty() { String::new() } else { format!("; it said: {}", lines.into_iter().rev().collect::<Vec<_>>().join(" / ")) }
 }
 
 /// One plain request; the status of the answer. Fixtures listen on loopback, so nothing grander is needed.

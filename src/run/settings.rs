@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use crate::agent::Model;
 use crate::driver::LaunchSettings;
-use crate::network::Authority;
+use crate::network::{Authority, Trust, UpstreamProxy};
 use crate::secrets::{Scanner, Scrubber, Sources};
+use crate::store::LeakOrIo;
 use crate::system::Stop;
+
+use crate::scenario::{Mask, NetworkMode, Pattern};
 
 use super::human::Human;
 
@@ -47,9 +50,16 @@ pub struct RunContext {
     /// Address of a WebDriver server that runs already.
     pub webdriver: Option<String>,
     pub authority: Arc<Authority>,
-    pub upstream: Option<url::Url>,
-    pub extra_roots: Option<PathBuf>,
+    pub trust: Trust,
+    pub upstream: Option<UpstreamProxy>,
+    pub bind: std::net::IpAddr,
     pub viewport: (u32, u32),
+    pub locale: Option<String>,
+    pub time_zone: Option<String>,
+    /// Masks of the settings, beside those of each scenario.
+    pub masks: Vec<Mask>,
+    pub volatile: Vec<Pattern>,
+    pub network: NetworkMode,
     pub jobs: usize,
     pub retries: u32,
     pub repeat: u32,
@@ -57,17 +67,25 @@ pub struct RunContext {
 }
 
 /// Writes artefacts, scanned on their way out.
-#[derive(Clone)]
 pub struct Outgoing {
-    scrubber: Scrubber,
+    store: crate::store::Outgoing,
+    scanner: Scanner,
 }
 
 impl Outgoing {
-    pub fn new(scrubber: Scrubber) -> Self {
-        Self { scrubber }
+    pub fn new(run_folder: &std::path::Path, scrubber: &Scrubber) -> Self {
+        Self { store: crate::store::Outgoing::new(run_folder), scanner: Scanner::new(scrubber) }
     }
 
-    pub fn write(&self, path: &std::path::Path, bytes: &[u8]) -> Result<(), crate::store::OutgoingError> {
-        crate::store::outgoing::write(path, bytes, &Scanner::new(&self.scrubber)).map(drop)
+    pub fn write(&self, path: &std::path::Path, bytes: &[u8]) -> Result<(), LeakOrIo> {
+        self.store.write(path, bytes, &self.scanner).map(drop)
+    }
+
+    pub fn scanner(&self) -> &Scanner {
+        &self.scanner
+    }
+
+    pub fn store(&self) -> &crate::store::Outgoing {
+        &self.store
     }
 }

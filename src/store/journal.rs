@@ -40,7 +40,23 @@ impl Sink for File {
 struct Entry {
     line: Vec<u8>,
     durable: bool,
-    done: oneshot::Sender<()>,
+    done: Done,
+}
+
+/// Who waits for the writer.
+enum Done {
+    Task(oneshot::Sender<()>),
+    Thread(std::sync::mpsc::SyncSender<()>),
+}
+
+impl Done {
+    /// The sender may have gone away while it waited.
+    fn tell(self) {
+        match self {
+            Self::Task(task) => drop(task.send(())),
+            Self::Thread(thread) => drop(thread.try_send(())),
+        }
+    }
 }
 
 /// How a journal ended.
@@ -105,6 +121,13 @@ impl<T: Serialize> Journal<T> {
     }
 
     async fn send(&self, entry: &T, durable: bool) {
+        let (done, written) = oneshot::channel();
+        if self.queue(entry, durable, Done::Task(done)) {
+            let _ = written.await;
+        }
+    }
+
+    fn queue(&self, entry: &T, durable: bool, done: Done) -> bool {
         let mut line = match serde_json::to_vec(entry) {
             Ok(line) => line,
             // Types with string keys always serialise; the fault is named, never the entry.
@@ -114,16 +137,23 @@ impl<T: Serialize> Journal<T> {
             }
         };
         line.push(b'\n');
-        let (done, written) = oneshot::channel();
-        if let Some(entries) = &self.entries {
-            let sent = entries.send(Entry {
-                line,
-                durable,
-                done,
-            });
-            if sent.is_ok() {
-                let _ = written.await;
-            }
+        self.entries.as_ref().is_some_and(|entries| {
+            entries
+                .send(Entry {
+                    line,
+                    durable,
+                    done,
+                })
+                .is_ok()
+        })
+    }
+
+    /// As [`Journal::emit`], and with `durable` as [`Journal::emit_durable`], for callers that are not
+    /// async: the writer is a thread of its own, so the wait is that of one write.
+    pub fn emit_now(&self, entry: &T, durable: bool) {
+        let (done, written) = std::sync::mpsc::sync_channel(1);
+        if self.queue(entry, durable, Done::Thread(done)) {
+            let _ = written.recv();
         }
     }
 
@@ -189,8 +219,7 @@ fn write_all(path: &Path, mut sink: Box<dyn Sink>, incoming: &mpsc::Receiver<Ent
         } else {
             kept.push(line);
         }
-        // The sender may have been cancelled while it waited.
-        let _ = done.send(());
+        done.tell();
     }
     let mut lines = kept.into_iter().peekable();
     while let Some(line) = lines.peek() {

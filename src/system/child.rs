@@ -34,6 +34,8 @@ pub struct ChildSpec {
     pub environment: Vec<(OsString, OsString)>,
     /// The guard's program; `None`: the environment's `REHEARSAL_GUARD_EXE`, else ourselves.
     pub guard: Option<PathBuf>,
+    /// Where the program runs; `None`: in its private folder.
+    pub working_folder: Option<PathBuf>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +81,7 @@ impl Guarded {
             .args(&spec.arguments)
             .env_clear()
             .envs(spec.environment.iter().cloned())
-            .current_dir(folder.path())
+            .current_dir(spec.working_folder.as_deref().unwrap_or(folder.path()))
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,0 +1,51 @@
+//! From a masked shot to a stored frame and its event.
+
+use crate::broker::{Broker, Effect, Shot};
+use crate::event::Frame;
+use crate::page::shown_address;
+
+use super::settings::RunContext;
+
+/// Takes, stores by content hash and describes a picture; a browser that is gone gives none.
+pub async fn take(broker: &mut Broker, place: &str, acted: Option<&Effect>, context: &RunContext, folder: &std::path::Path) -> Option<Frame> {
+    let url = broker.last().map(|o| shown_address(&o.url)).unwrap_or_default();
+    let withheld = |why: String| Frame {
+        step: place.to_owned(),
+        file: None,
+        hash: None,
+        withheld: Some(why),
+        url: url.clone(),
+        width: 0,
+        height: 0,
+        target: None,
+        point: None,
+        redactions: Vec::new(),
+        unsettled: false,
+    };
+    match broker.shot().await {
+        Err(_) => None,
+        Ok(Shot::Withheld { why }) => Some(withheld(why)),
+        Ok(Shot::Taken { png, width, height, redactions, unsettled }) => {
+            let name = crate::store::frames::frame_name(&png);
+            let path = folder.join(&name);
+            if !path.exists()
+                && let Err(error) = context.outgoing.write(&path, &png)
+            {
+                return Some(withheld(error.to_string()));
+            }
+            Some(Frame {
+                step: place.to_owned(),
+                file: Some(name.to_string_lossy().into_owned()),
+                hash: Some(crate::store::frames::full_hash(&png)),
+                withheld: None,
+                url: url.clone(),
+                width,
+                height,
+                target: acted.and_then(|a| a.rect).map(|r| [r.x as i32, r.y as i32, r.width as i32, r.height as i32]),
+                point: acted.and_then(|a| a.point).map(|(x, y)| [x as i32, y as i32]),
+                redactions,
+                unsettled,
+            })
+        }
+    }
+}
