@@ -9,7 +9,10 @@ mod keys;
 mod lexicon;
 pub mod model;
 mod roles;
+mod say;
+mod schema;
 mod sentence;
+mod settings;
 mod shapes;
 mod suite;
 mod target;
@@ -19,10 +22,16 @@ mod walk;
 mod written;
 mod yaml;
 
-pub use bind::{parse_fixture, parse_scenario};
+pub use bind::{duration as parse_duration, parse_fixture, parse_scenario, parse_viewport};
 pub use lexicon::{Lexicon, Lexicons};
 pub use model::*;
 pub use roles::ROLES;
+pub use say::{say, say_act};
+pub use schema::{fixture_schema, schema};
+pub use settings::{
+    BrowserSettings, BudgetSettings, CredentialSettings, MaskSettings, ModelSettings,
+    NetworkSettings, RunSettings, Settings,
+};
 pub use suite::{Selection, Suite, find_root};
 pub use target::{TargetError, parse_target};
 pub use vars::{Vars, bind, bind_flow};

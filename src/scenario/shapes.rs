@@ -29,7 +29,6 @@ pub enum Want {
     Expect,
     Extract,
     Pattern,
-    Any,
 }
 
 #[derive(Debug)]
@@ -483,3 +482,26 @@ pub static CREDENTIAL_VALUE: Shape = Shape {
         "name.field of a credential",
     )],
 };
+
+/// Every map of the format that is no step.
+pub static ALL: &[&Shape] = &[
+    &SCENARIO,
+    &FIXTURE,
+    &HOST,
+    &WRITE,
+    &SAFE,
+    &ENDS,
+    &BUDGET,
+    &MASK,
+    &VIEWPORT,
+    &TUTORIAL,
+    &TARGET,
+    &WAIT,
+    &USE,
+    &DIALOG,
+    &EXPECT,
+    &ELEMENT,
+    &DATA,
+    &EXTRACTOR,
+    &CREDENTIAL_VALUE,
+];

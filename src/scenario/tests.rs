@@ -141,3 +141,410 @@ fn case_134_names_keep_their_source_text() {
         "start: http://a.test/\nsteps:\n  - click: null\n  - click:\nexpect: { see: x }\n"
     ));
 }
+
+#[test]
+fn case_135_typed_text_is_the_source_text() {
+    let lines = [
+        "02142",
+        "1.10",
+        "1e3",
+        "0x1F",
+        "12:30",
+        "1_000",
+        "no",
+        "2031-04-09",
+    ];
+    let text: String = lines
+        .iter()
+        .map(|l| format!("- {{ fill: Code, with: {l} }}\n"))
+        .collect();
+    for (step, line) in steps(&text).iter().zip(lines) {
+        assert!(
+            matches!(&step.act, Act::Fill { value: Value::Text(v), .. } if v == line),
+            "{line}"
+        );
+    }
+    let Act::Form(lines) =
+        &steps("- form: { Code: 02142, Bicycle: true, Named: 'true', Deck: yes }\n")[0].act
+    else {
+        panic!()
+    };
+    let values: Vec<_> = lines.iter().map(|(_, v)| v.clone()).collect();
+    let text = |t: &str| FormValue::Value(Value::Text(t.into()));
+    assert_eq!(
+        values,
+        [
+            text("02142"),
+            FormValue::Bool(true),
+            text("true"),
+            text("yes")
+        ]
+    );
+}
+
+#[test]
+fn case_136_a_duplicate_key_is_an_error() {
+    let (scenario, problems) = parse(
+        "start: http://a.test/\nsteps: [ { click: A } ]\nsteps: [ { click: B } ]\nexpect: { see: x }\n",
+    );
+    assert!(scenario.is_none());
+    assert_eq!(
+        problems[0].message,
+        "`steps` stands twice in this map: in line 2 and in line 3"
+    );
+}
+
+/// A file with every mapping of the format; `@` marks where a key can be added.
+const EVERY_MAP: &str = r##"@start: http://code.test/
+credentials: [u]
+vars: { repo: demo }
+hosts: [ { @host: a.test, private: true } ]
+writes: [ { @what: x, request: "POST http://code.test/x" } ]
+safe_requests: [ { @request: "POST http://code.test/x", operation: [Orders] } ]
+ends: { @status: failed, reason: login_rejected }
+budget: { @actions: 3 }
+mask: [ { @text: a, as: b }, { target: { @role: img, name: Avatar }, as: avatar } ]
+viewport: { @width: 800, height: 600 }
+tutorial: { @title: T, prose: rules, pictures: 3 }
+extract:
+  orders: { @each: tr, fields: { id: td.id, link: { @css: a, attr: href } }, next: { @role: link, name: Next } }
+  summary: { @prompt: "List" }
+steps:
+  - { @goto: /x, timeout: 5s }
+  - { @click: { @role: button, name: Save }, within: { @role: dialog, name: Welcome }, dialog: { @accept: yes }, opens: tab }
+  - { @fill: Name, with: Ada }
+  - form: { Name: { @credential: u.username } }
+  - { @select: Salt, in: Cargo }
+  - { @check: A }
+  - { @uncheck: A }
+  - { @press: Enter, in: Search }
+  - { @hover: A }
+  - { @scroll: down, in: A }
+  - { @drag: A, to: B }
+  - { @upload: fixtures/a.pdf, in: A }
+  - { @submit: A }
+  - { @login: u }
+  - { @wait: { @gone: { @role: status, name: Loading } } }
+  - { @wait_for_user: please }
+  - { @expect: { see: a } }
+  - { @extract: { title: { @css: h1 } } }
+  - { @use: { @flow: signed-in, vars: { a: b } } }
+  - { @plan: find it }
+  - { @do: Click "Save" }
+expect:
+  - { @see: a, within: { @role: row, name: A } }
+  - { @element: { @role: button, name: Save, checked: true } }
+  - { @data: { orders: { @count: 3 } } }
+"##;
+
+#[test]
+fn case_138_r96_an_unknown_key_is_an_error_in_every_map() {
+    let plain = EVERY_MAP.replace('@', "");
+    sound(&plain);
+    let places: Vec<_> = EVERY_MAP.match_indices('@').map(|(i, _)| i).collect();
+    assert!(places.len() > 40);
+    for place in places {
+        let end = if place == 0 { "\n" } else { ", " };
+        let text = format!(
+            "{}zzz: 1{end}{}",
+            EVERY_MAP[..place].replace('@', ""),
+            EVERY_MAP[place..].replace('@', "")
+        );
+        let (scenario, problems) = parse(&text);
+        let line = EVERY_MAP[..place].matches('\n').count() + 1;
+        let found = problems.iter().any(|p| {
+            let at = p
+                .place
+                .as_ref()
+                .map(|(s, span)| crate::text::line_col(&s.text, span.start).0);
+            p.message.contains("unknown key `zzz`") && at == Some(line)
+        });
+        assert!(scenario.is_none() && found, "line {line}: {problems:?}");
+    }
+}
+
+#[test]
+fn case_138_the_nearest_known_key_is_named() {
+    insta::assert_snapshot!(rendered(
+        "start: http://a.test/\nsteps:\n  - { click: Save, timout: 5s }\n  - clik: Save\nexpct: { see: x }\nexpect: { sea: x }\n"
+    ));
+}
+
+#[test]
+fn case_139_wrong_types_say_found_wanted_and_an_example_all_at_once() {
+    insta::assert_snapshot!(rendered(
+        "start: [a, b]\nsteps:\n  - click: [a]\n  - { click: A, timeout: soon, nth: 0, optional: maybe }\n  - { fill: Name }\n  - [a]\nexpect: [a, b]\nbudget: 3\nserial: yes\nviewport: big\nends: failed\ntutorial: { pictures: 9 }\n"
+    ));
+}
+
+#[test]
+fn case_140_patterns_are_marked_and_checked() {
+    let s = sound(
+        "start: http://a.test/\ngoal: x\nvolatile: [ /\\d+ minutes ago/, \"(literal\" ]\nexpect: { see: x }\n",
+    );
+    assert_eq!(
+        s.volatile,
+        [
+            Pattern::Regex("\\d+ minutes ago".into()),
+            Pattern::Literal("(literal".into())
+        ]
+    );
+    insta::assert_snapshot!(rendered(
+        "start: http://a.test/\ngoal: x\nvolatile: [ \"/(a/\", \"/a*/\" ]\nexpect: { see: x }\n"
+    ));
+}
+
+#[test]
+fn case_142_lost_indentation_is_an_error_with_a_hint() {
+    insta::assert_snapshot!(rendered(
+        "start: http://a.test/\nsteps:\n  - fill: Code\n  - with: x\n  - click: A\n    fill: B\n  - fill:\n    with: x\n  - note: hm\nexpect: { see: x }\n"
+    ));
+}
+
+#[test]
+fn case_147_dead_host_entries_are_refused_with_the_right_form() {
+    for (entry, right) in [
+        (".shop.example", "shop.example"),
+        ("https://shop.example/", "https://shop.example"),
+        ("*.shop.example", "shop.example"),
+        ("shop.example/", "shop.example"),
+        ("user@shop.example", "shop.example"),
+        ("ftp://shop.example", "ftp://shop.example"),
+    ] {
+        let (_, problems) = parse(&format!(
+            "start: http://a.test/\ngoal: x\nhosts: [\"{entry}\"]\nexpect: {{ see: x }}\n"
+        ));
+        assert_eq!(problems.len(), 1, "{entry}");
+        assert!(
+            problems[0].help.as_ref().unwrap().ends_with(right),
+            "{:?}",
+            problems[0]
+        );
+    }
+    for entry in [
+        "shop.example",
+        "https://shop.example",
+        "shop.example:8080",
+        "[::1]:80",
+        "bücher.example",
+    ] {
+        sound(&format!(
+            "start: http://a.test/\ngoal: x\nhosts: [\"{entry}\"]\nexpect: {{ see: x }}\n"
+        ));
+    }
+}
+
+#[test]
+fn sentences_with_colon_or_comment_say_quote_it() {
+    insta::assert_snapshot!(rendered(
+        "start: http://a.test/\nsteps:\n  - Open issue #42\n  - Note the price: 5 Euro\n  - Klick Save\n  - Click\nexpect: { see: x }\n"
+    ));
+}
+
+#[test]
+fn write_is_refused_where_it_says_nothing_or_does_not_belong() {
+    for word in ["yes", "no", "on", "off", "false", "true", "No"] {
+        assert!(rendered(&format!("start: http://a.test/\nsteps: [ {{ click: A, write: {word} }} ]\nexpect: {{ see: x }}\n")).contains("doesn't say what changes"));
+    }
+    assert!(
+        rendered(
+            "start: http://a.test/\nsteps: [ { goto: /x, write: makes it } ]\nexpect: { see: x }\n"
+        )
+        .contains("`write` can't stand beside `goto`")
+    );
+}
+
+#[test]
+fn unknown_credentials_keys_and_paths_are_named() {
+    insta::assert_snapshot!(rendered(
+        "start: http://a.test/\ncredentials: [code-host-user]\nsteps:\n  - login: code-host-usr\n  - { fill: A, credential: other.password }\n  - press: Entr\n  - { upload: ../../etc/hosts, in: A }\n  - goto: javascript:alert(1)\n  - click: buton \"Save\"\nexpect: { see: x }\n"
+    ));
+}
+
+#[test]
+fn css_and_seconds_are_warned_about_and_accepted() {
+    let (scenario, problems) = parse(
+        "start: http://a.test/\nsteps: [ { click: { css: .x } }, { wait: { seconds: 2 } } ]\nexpect: { see: x }\n",
+    );
+    assert!(scenario.is_some());
+    assert!(problems.len() == 2 && problems.iter().all(|p| p.level == Level::Warning));
+}
+
+// ---- variables -----------------------------------------------------------------------------
+
+#[test]
+fn a_value_is_never_read_again() {
+    let s = sound(
+        "start: http://a.test/\nvars: { v: x }\nsteps:\n  - click: button \"$(v)\"\n  - { fill: A, with: \"$$(v) $(v)\" }\nvolatile: [ \"/a$(v)b/\" ]\nexpect: [ { url: \"http://a.test/$(v)\" }, { see: $(v) } ]\n",
+    );
+    let value = "*.\" $(run.id) #: ?";
+    let vars = Vars {
+        run_id: "r1".into(),
+        overrides: [("v".to_string(), value.to_string())].into(),
+    };
+    let bound = bind(&s, &vars).unwrap();
+    assert!(matches!(&bound.steps[0].act, Act::Click(t) if t.by == name(Some("button"), value)));
+    assert!(
+        matches!(&bound.steps[1].act, Act::Fill { value: Value::Text(v), .. } if *v == format!("$(v) {value}"))
+    );
+    let ExpectLine::Url(url) = &bound.expect[0].line else {
+        panic!()
+    };
+    let glob = crate::text::glob::Glob::new(url);
+    assert!(
+        glob.matches(&format!("http://a.test/{value}"))
+            && !glob.matches("http://a.test/zz.\" $(run.id) #: ?")
+    );
+    assert_eq!(bound.expect[1].line, ExpectLine::See(value.into()));
+    let Pattern::Regex(inner) = &bound.volatile[0] else {
+        panic!()
+    };
+    assert!(
+        regex::Regex::new(inner)
+            .unwrap()
+            .is_match(&format!("a{value}b"))
+    );
+}
+
+#[test]
+fn unknown_variables_are_named_with_the_nearest() {
+    let s = sound(
+        "start: http://a.test/\ncredentials: [u]\nvars: { repo: demo-$(run.id) }\nsteps:\n  - click: $(rpo)\n  - goto: /$(u.username)\n  - click: $(u.username)\nexpect: { see: x }\n",
+    );
+    let problems = bind(
+        &s,
+        &Vars {
+            run_id: "1".into(),
+            overrides: [("rep".to_string(), String::new())].into(),
+        },
+    )
+    .unwrap_err();
+    insta::assert_snapshot!(
+        problems
+            .iter()
+            .map(|p| problem(p, Style::Plain))
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    );
+    let mut good = s.clone();
+    good.steps.drain(..2);
+    let bound = bind(
+        &good,
+        &Vars {
+            run_id: "1".into(),
+            ..Vars::default()
+        },
+    )
+    .unwrap();
+    assert_eq!(bound.vars["repo"].value, "demo-1");
+    assert!(matches!(&bound.steps[0].act, Act::Click(t) if t.by == name(None, "‹u.username›")));
+}
+
+// ---- fixtures, settings, schema ------------------------------------------------------------
+
+fn fixture(text: &str) -> (Option<Fixture>, Vec<Problem>) {
+    parse_fixture(source(text), "f", &Lexicons::default())
+}
+
+#[test]
+fn both_kinds_of_fixture_are_read() {
+    let (server, problems) = fixture(
+        "scope: worker                          # scenario\ncommand: [fixture-sites, code-host, --port, \"$(port)\"]      # or serve\nready: http://127.0.0.1:$(port)/health\nhosts: { code.test: \"127.0.0.1:$(port)\" }\nreset: POST http://127.0.0.1:$(port)/reset\ndisposable: true\n",
+    );
+    assert_eq!(problems, []);
+    let FixtureKind::Server(server) = server.unwrap().kind else {
+        panic!()
+    };
+    assert!(server.disposable && server.hosts[0].1.value == "127.0.0.1:$(port)");
+    assert!(matches!(&server.serves, Serves::Command(words) if words[3].value == "$(port)"));
+
+    let (flow, problems) = fixture(
+        "credentials: [code-host-user]\nsteps: [ { goto: /login }, { login: code-host-user } ]\nafter: [ { click: Sign out } ]\nkeep: session\n",
+    );
+    assert_eq!(problems, []);
+    let FixtureKind::Flow(flow) = flow.unwrap().kind else {
+        panic!()
+    };
+    assert_eq!(
+        (flow.steps.len(), flow.after.len(), flow.keep),
+        (2, 1, Some(Keep::Session))
+    );
+}
+
+#[test]
+fn case_138_unknown_and_misplaced_keys_of_a_fixture_are_errors() {
+    let text = |t: &str| {
+        fixture(t)
+            .1
+            .iter()
+            .map(|p| p.message.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        text("comand: [x]\nserve: pages\n"),
+        ["unknown key `comand`"]
+    );
+    assert_eq!(
+        text("serve: pages\nkeep: session\n"),
+        ["`keep` means nothing for a server"]
+    );
+    assert_eq!(
+        text("steps: [ { click: A } ]\ndisposable: true\n"),
+        ["`disposable` means nothing for a flow"]
+    );
+    assert_eq!(text("scope: run\n").len(), 1);
+}
+
+#[test]
+fn settings_are_read_and_unknown_keys_have_a_place() {
+    let toml = |text: &str| {
+        Settings::parse(&Arc::new(Source {
+            path: "rehearsal.toml".into(),
+            text: text.into(),
+        }))
+    };
+    let settings = toml("[run]\njobs = 2\n[credentials.code-host-user]\norigin = \"http://code.test\"\n[model]\ntimeout = \"30s\"\n").unwrap();
+    assert_eq!(settings.run.jobs, Some(2));
+    assert_eq!(
+        settings.credentials["code-host-user"].origin.as_deref(),
+        Some("http://code.test")
+    );
+    let problems = toml("[run]\njobbs = 2\n[browsr]\n[credentials.a]\norigins = \"x\"\n[model]\ntimeout = \"soon\"\n").unwrap_err();
+    insta::assert_snapshot!(
+        problems
+            .iter()
+            .map(|p| problem(p, Style::Plain))
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    );
+    assert!(toml("[run\n").is_err() && toml("[run]\njobs = \"two\"\n").is_err());
+}
+
+#[test]
+fn r96_the_schema_closes_every_map_and_knows_every_verb() {
+    fn closed(value: &serde_json::Value) {
+        if value.get("properties").is_some() {
+            assert_eq!(value["additionalProperties"], false);
+        }
+        match value {
+            serde_json::Value::Object(map) => map.values().for_each(closed),
+            serde_json::Value::Array(items) => items.iter().for_each(closed),
+            _ => {}
+        }
+    }
+    for schema in [schema(), fixture_schema()] {
+        closed(&schema);
+        let text = schema.to_string();
+        for part in text.split("#/$defs/").skip(1) {
+            let name = part.split('"').next().unwrap();
+            assert!(schema["$defs"][name].is_object(), "{name}");
+        }
+        for row in VERBS {
+            assert!(
+                text.contains(&format!("\"required\":[\"{}\"", row.key)),
+                "{}",
+                row.key
+            );
+        }
+    }
+}

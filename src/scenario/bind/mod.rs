@@ -20,6 +20,7 @@ use crate::text::{Problem, Source, Span, Spanned, nearest, visible};
 
 pub use file::{parse_fixture, parse_scenario};
 pub(super) use step::direction;
+pub use top::parse_viewport;
 
 pub(super) struct Bind<'a> {
     pub source: &'a Arc<Source>,
