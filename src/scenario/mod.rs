@@ -44,6 +44,10 @@ fn bind_direction(word: &str) -> bool {
 }
 
 #[cfg(test)]
+mod roundtrip_tests;
+#[cfg(test)]
+mod sentence_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod yaml_tests;
