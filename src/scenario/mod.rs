@@ -48,6 +48,8 @@ mod roundtrip_tests;
 #[cfg(test)]
 mod sentence_tests;
 #[cfg(test)]
+mod suite_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod yaml_tests;

@@ -38,6 +38,8 @@ impl Bind<'_> {
             .collect();
         let key = match lines.as_slice() {
             [one] => *one,
+            // An unknown key is the reason, and was named.
+            [] if fields.has_unknown(&EXPECT) => return None,
             [] => {
                 self.error(
                     node.span,

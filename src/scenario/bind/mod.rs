@@ -19,6 +19,7 @@ use super::yaml::{Entry, Kind, Node};
 use crate::text::{Problem, Source, Span, Spanned, nearest, visible};
 
 pub use file::{parse_fixture, parse_scenario};
+pub(super) use file::{read_fixture, read_scenario};
 pub(super) use step::direction;
 pub use top::parse_viewport;
 
@@ -41,6 +42,10 @@ pub(super) struct Fields<'t> {
 impl<'t> Fields<'t> {
     pub fn get(&self, name: &str) -> Option<&'t Node> {
         self.entry(name).map(|e| &e.value)
+    }
+
+    pub fn has_unknown(&self, shape: &Shape) -> bool {
+        self.entries.iter().any(|e| !shape.has(&e.key))
     }
 
     pub fn entry(&self, name: &str) -> Option<&'t Entry> {

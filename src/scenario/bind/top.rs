@@ -257,7 +257,7 @@ impl Bind<'_> {
             self.error(
                 node.span,
                 "`failed` needs a reason, or any failure would do",
-                ENDS.example,
+                format!("for example: ends: {}", ENDS.example),
             );
             return None;
         }
