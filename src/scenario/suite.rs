@@ -178,7 +178,7 @@ impl Suite {
         match yaml::load(path, &self.shown(path)) {
             Ok(source) => Some(source),
             Err(problem) => {
-                self.problems.push(problem);
+                self.problems.push(*problem);
                 None
             }
         }

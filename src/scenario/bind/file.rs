@@ -27,7 +27,7 @@ pub fn read_scenario(
 ) -> (Option<Scenario>, Vec<Problem>) {
     let (root, duplicates) = match yaml::read(&source) {
         Ok(read) => read,
-        Err(problem) => return (None, vec![problem]),
+        Err(problem) => return (None, vec![*problem]),
     };
     let (lexicon, language) = language(&source, &root, lexicons);
     let mut bind = Bind::new(&source, lexicon);
@@ -54,7 +54,7 @@ pub fn read_fixture(
 ) -> (Option<Fixture>, Vec<Problem>) {
     let (root, duplicates) = match yaml::read(&source) {
         Ok(read) => read,
-        Err(problem) => return (None, vec![problem]),
+        Err(problem) => return (None, vec![*problem]),
     };
     let (lexicon, language) = language(&source, &root, lexicons);
     let mut bind = Bind::new(&source, lexicon);
