@@ -201,7 +201,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 fn read(source: &Arc<Source>, language: &str) -> Result<(Lexicon, Vec<Problem>), Box<Problem>> {
-    let (root, problems) = yaml::read(source).map_err(Box::new)?;
+    let (root, problems) = yaml::read(source)?;
     let mut reader = Reader { source, problems };
     let mut lexicon = Lexicon {
         language: language.to_string(),
@@ -221,9 +221,7 @@ fn read(source: &Arc<Source>, language: &str) -> Result<(Lexicon, Vec<Problem>),
                     ["text", "css", "testid"].contains(&w) || roles::role(w).is_some()
                 })
             }
-            "directions" => {
-                lexicon.directions = reader.meanings(node, |w| super::bind_direction(w))
-            }
+            "directions" => lexicon.directions = reader.meanings(node, super::bind_direction),
             "forms" => lexicon.patterns = reader.forms(node),
             "say" => {
                 lexicon.say = reader

@@ -28,23 +28,14 @@ pub use model::*;
 pub use roles::ROLES;
 pub use say::{say, say_act};
 pub use schema::{fixture_schema, schema};
-pub use settings::{BrowserSettings, BudgetSettings, CredentialSettings, MaskSettings, ModelSettings, NetworkSettings, RunSettings, Settings};
+pub use settings::{
+    BrowserSettings, BudgetSettings, CredentialSettings, MaskSettings, ModelSettings,
+    NetworkSettings, RunSettings, Settings,
+};
 pub use suite::{Selection, Suite, find_root};
 pub use target::{TargetError, parse_target};
 pub use vars::{Vars, bind, bind_flow};
 pub use verbs::{Primitive, Row, VERBS, help as verb_help, row_of};
-
-/// A step as an English sentence, whatever language it was written in: for console and tutorials.
-pub fn say_english(step: &Step) -> String {
-    static LEXICONS: std::sync::LazyLock<Lexicons> = std::sync::LazyLock::new(Lexicons::default);
-    say(step, LEXICONS.english())
-}
-
-/// An `expect` line as it is written in a file.
-pub fn say_expectation(line: &Expectation) -> String {
-    let flow = written::flow(&written::expectation(line));
-    flow.strip_prefix('{').and_then(|f| f.strip_suffix('}')).map_or(flow.clone(), |inside| inside.trim().to_owned())
-}
 
 use bind::direction as bind_to_direction;
 
@@ -52,6 +43,12 @@ fn bind_direction(word: &str) -> bool {
     bind_to_direction(word).is_some()
 }
 
+#[cfg(test)]
+mod roundtrip_tests;
+#[cfg(test)]
+mod sentence_tests;
+#[cfg(test)]
+mod suite_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -130,7 +130,7 @@ impl Settings {
         if !path.exists() {
             return Ok(Settings::default());
         }
-        let source = yaml::load(&path, Path::new("rehearsal.toml")).map_err(|p| vec![p])?;
+        let source = yaml::load(&path, Path::new("rehearsal.toml")).map_err(|p| vec![*p])?;
         Self::parse(&source)
     }
 

@@ -66,7 +66,7 @@ impl Suite {
             let Some(source) = suite.source(&path) else {
                 continue;
             };
-            let (fixture, problems) = bind::parse_fixture(source, &name, &suite.lexicons);
+            let (fixture, problems) = bind::read_fixture(source, &name, &suite.lexicons);
             suite.problems.extend(problems);
             suite.fixtures.extend(fixture.map(|f| (name, f)));
         }
@@ -75,12 +75,13 @@ impl Suite {
             let Some(source) = suite.source(&path) else {
                 continue;
             };
-            let (scenario, problems) = bind::parse_scenario(source, &id, &suite.lexicons);
+            let (scenario, problems) = bind::read_scenario(source, &id, &suite.lexicons);
             suite.problems.extend(problems);
             suite.scenarios.extend(scenario);
         }
         suite.scenarios.sort_by(|a, b| a.id.cmp(&b.id));
         suite.cross_check(&all_fixtures);
+        suite.drop_unsound();
         suite
     }
 
@@ -177,10 +178,22 @@ impl Suite {
         match yaml::load(path, &self.shown(path)) {
             Ok(source) => Some(source),
             Err(problem) => {
-                self.problems.push(problem);
+                self.problems.push(*problem);
                 None
             }
         }
+    }
+
+    /// What has an error in its file takes no further part.
+    fn drop_unsound(&mut self) {
+        let bad: BTreeSet<PathBuf> = self
+            .problems
+            .iter()
+            .filter(|p| p.level == Level::Error)
+            .filter_map(|p| Some(p.place.as_ref()?.0.path.clone()))
+            .collect();
+        self.scenarios.retain(|s| !bad.contains(&s.source.path));
+        self.fixtures.retain(|_, f| !bad.contains(&f.source.path));
     }
 
     // ---- checks across files ---------------------------------------------------------------

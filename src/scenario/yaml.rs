@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError};
 
-use crate::text::{Problem, Source, Span, Spanned, line_col, visible};
+use crate::text::{Problem, Source, Span, Spanned, border, line_col, visible};
 
 pub const LARGEST_FILE: usize = 1 << 20;
 pub const DEEPEST: usize = 64;
@@ -63,26 +63,28 @@ impl Node {
 }
 
 /// Reads a file, refusing what isn't text or is too large before it is held in memory.
-pub fn load(path: &Path, shown: &Path) -> Result<Arc<Source>, Problem> {
+pub fn load(path: &Path, shown: &Path) -> Result<Arc<Source>, Box<Problem>> {
     let name = shown.display();
     let size = std::fs::metadata(path)
-        .map_err(|e| Problem::error(format!("{name} can't be read: {e}")))?
+        .map_err(|e| Box::new(Problem::error(format!("{name} can't be read: {e}"))))?
         .len();
     if size > LARGEST_FILE as u64 {
-        return Err(too_large(shown, size));
+        return Err(too_large(shown, size).into());
     }
-    let bytes =
-        std::fs::read(path).map_err(|e| Problem::error(format!("{name} can't be read: {e}")))?;
+    let bytes = std::fs::read(path)
+        .map_err(|e| Box::new(Problem::error(format!("{name} can't be read: {e}"))))?;
     decode(shown, bytes)
 }
 
-pub fn decode(shown: &Path, bytes: Vec<u8>) -> Result<Arc<Source>, Problem> {
+pub fn decode(shown: &Path, bytes: Vec<u8>) -> Result<Arc<Source>, Box<Problem>> {
     let name = shown.display();
     if bytes.len() > LARGEST_FILE {
-        return Err(too_large(shown, bytes.len() as u64));
+        return Err(too_large(shown, bytes.len() as u64).into());
     }
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
-        return Err(Problem::error(format!("{name} is written in UTF-16")).help("save it as UTF-8"));
+        return Err(Problem::error(format!("{name} is written in UTF-16"))
+            .help("save it as UTF-8")
+            .into());
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Arc::new(Source {
@@ -98,7 +100,8 @@ pub fn decode(shown: &Path, bytes: Vec<u8>) -> Result<Arc<Source>, Problem> {
                 "{name}:{line}:{column}: byte 0x{:02X} is not valid UTF-8",
                 bytes[good]
             ))
-            .help("save the file as UTF-8"))
+            .help("save the file as UTF-8")
+            .into())
         }
     }
 }
@@ -115,10 +118,10 @@ fn too_large(shown: &Path, size: u64) -> Problem {
 
 /// The tree of a source. `Err` is the first syntax problem; duplicate keys come beside the tree,
 /// which keeps the first of them.
-pub fn read(source: &Arc<Source>) -> Result<(Node, Vec<Problem>), Problem> {
+pub fn read(source: &Arc<Source>) -> Result<(Node, Vec<Problem>), Box<Problem>> {
     let text = &source.text;
     if text.len() > LARGEST_FILE {
-        return Err(too_large(&source.path, text.len() as u64));
+        return Err(too_large(&source.path, text.len() as u64).into());
     }
     let skipped = if text.starts_with('\u{FEFF}') { 3 } else { 0 };
     let reader = Reader {
@@ -155,7 +158,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn run(mut self) -> Result<(Node, Vec<Problem>), Problem> {
+    fn run(mut self) -> Result<(Node, Vec<Problem>), Box<Problem>> {
         let source = self.source;
         for next in Parser::new_from_str(&source.text[self.skipped..]) {
             let (event, span) = next.map_err(|e| self.syntax(&e))?;
@@ -172,11 +175,13 @@ impl Reader<'_> {
         };
         match self.root {
             Some(root) if !empty => Ok((root, self.problems)),
-            _ => Err(Problem::error("the file is empty").at(source, Span::default())),
+            _ => Err(Problem::error("the file is empty")
+                .at(source, Span::default())
+                .into()),
         }
     }
 
-    fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Problem> {
+    fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Box<Problem>> {
         let was_plain = std::mem::take(&mut self.last_plain);
         match event {
             Event::DocumentStart(..) => {
@@ -184,20 +189,18 @@ impl Reader<'_> {
                 if self.documents > 1 {
                     return Err(self
                         .refused("a second document starts here", span)
-                        .help("one file holds one scenario; move this part to a file of its own"));
+                        .help("one file holds one scenario; move this part to a file of its own")
+                        .into());
                 }
             }
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 return Err(self
                     .refused("aliases (`*name`) are not accepted", span)
-                    .help("write the value out, or put text that starts with `*` in quotes"));
+                    .help("write the value out, or put text that starts with `*` in quotes")
+                    .into());
             }
-            Event::Anchor(..) => return Err(self.anchor(span)),
-            Event::Comment(..) => {
-                if was_plain {
-                    self.comment(span);
-                }
-            }
+            Event::Anchor(..) => return Err(self.anchor(span).into()),
+            Event::Comment(..) if was_plain => self.comment(span),
             Event::Scalar(value, style, anchor, tag) => {
                 self.plain_node(anchor, tag.is_some(), span)?;
                 let plain = style == ScalarStyle::Plain;
@@ -273,9 +276,11 @@ impl Reader<'_> {
         }
     }
 
-    fn descend(&mut self, open: Open, span: Span) -> Result<(), Problem> {
+    fn descend(&mut self, open: Open, span: Span) -> Result<(), Box<Problem>> {
         if self.open.len() >= DEEPEST {
-            return Err(self.refused(&format!("nested deeper than {DEEPEST} levels"), span));
+            return Err(self
+                .refused(&format!("nested deeper than {DEEPEST} levels"), span)
+                .into());
         }
         self.key_wanted(span)?;
         self.open.push(open);
@@ -283,23 +288,25 @@ impl Reader<'_> {
     }
 
     /// Refuses a list or map where a key belongs.
-    fn key_wanted(&self, span: Span) -> Result<(), Problem> {
+    fn key_wanted(&self, span: Span) -> Result<(), Box<Problem>> {
         match self.open.last() {
             Some(Open::Map { key: None, .. }) => Err(self
                 .refused("a key must be text", span)
-                .help("text that starts with `[` or `{` must be put in quotes")),
+                .help("text that starts with `[` or `{` must be put in quotes")
+                .into()),
             _ => Ok(()),
         }
     }
 
-    fn plain_node(&self, anchor: usize, tagged: bool, span: Span) -> Result<(), Problem> {
+    fn plain_node(&self, anchor: usize, tagged: bool, span: Span) -> Result<(), Box<Problem>> {
         if anchor != 0 {
-            return Err(self.anchor(span));
+            return Err(self.anchor(span).into());
         }
         if tagged {
             return Err(self
                 .refused("tags (`!name`) are not accepted", span)
-                .help("put text that starts with `!` in quotes"));
+                .help("put text that starts with `!` in quotes")
+                .into());
         }
         Ok(())
     }
@@ -309,7 +316,7 @@ impl Reader<'_> {
             .help("write the value out where it is needed, or put text that starts with `&` in quotes")
     }
 
-    fn close(&mut self, node: Node) -> Result<(), Problem> {
+    fn close(&mut self, node: Node) -> Result<(), Box<Problem>> {
         match self.open.last_mut() {
             None => {
                 self.root = Some(node);
@@ -330,12 +337,13 @@ impl Reader<'_> {
                     if s.plain && s.text == "<<" {
                         return Err(self
                             .refused("merge keys (`<<`) are not accepted", span)
-                            .help("write the keys out"));
+                            .help("write the keys out")
+                            .into());
                     }
                     *key = Some(Spanned::new(s.text, span));
                     Ok(())
                 }
-                (None, node) => Err(self.refused("a key must be text", node.span)),
+                (None, node) => Err(self.refused("a key must be text", node.span).into()),
                 (Some(name), value) => {
                     if let Some(first) = entries.iter().find(|e| e.key.value == name.value) {
                         let line = |at: usize| line_col(&self.source.text, at).0;
@@ -404,7 +412,7 @@ impl Reader<'_> {
     fn syntax(&self, error: &ScanError) -> Problem {
         let at = error.marker().byte_offset().unwrap_or(0) + self.skipped;
         let text = &self.source.text;
-        let at = text.floor_char_boundary(at.min(text.len()));
+        let at = border(text, at);
         syntax(self.source, error, at)
     }
 }

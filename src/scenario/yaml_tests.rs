@@ -16,7 +16,7 @@ fn source(text: &str) -> Arc<Source> {
 
 fn refused(text: &str) -> Problem {
     match yaml::read(&source(text)) {
-        Err(p) => p,
+        Err(p) => *p,
         Ok((node, _)) => panic!("accepted as {node:?}"),
     }
 }

@@ -9,7 +9,7 @@ mod place;
 pub mod render;
 
 pub use nearest::nearest;
-pub use place::{cut, line_col, visible};
+pub use place::{border, cut, line_col, visible};
 
 use std::path::PathBuf;
 use std::sync::Arc;

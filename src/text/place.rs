@@ -36,10 +36,7 @@ pub fn visible(name: &str) -> String {
             out.push('⇥');
         } else if is_emoji_selector(c) {
             out.push(c);
-        } else if is_invisible(c) || matches!(c, '\u{200C}' | '\u{200D}') && !is_script_joined(name)
-        {
-            out.push_str(&format!("‹U+{:04X}›", u32::from(c)));
-        } else if c != ' ' && c.is_whitespace() {
+        } else if is_odd(c, name) {
             out.push_str(&format!("‹U+{:04X}›", u32::from(c)));
         } else {
             out.push(c);
@@ -50,6 +47,12 @@ pub fn visible(name: &str) -> String {
     } else {
         out
     }
+}
+
+/// Seen by nobody, or a blank that is none.
+fn is_odd(c: char, name: &str) -> bool {
+    let joiner = matches!(c, '\u{200C}' | '\u{200D}');
+    is_invisible(c) || joiner && !is_script_joined(name) || c != ' ' && c.is_whitespace()
 }
 
 /// The emoji presentation selector is part of a normal emoji; the others are oddities.
@@ -69,8 +72,13 @@ fn is_right_to_left(c: char) -> bool {
     matches!(u32::from(c), 0x0590..=0x08FF | 0xFB1D..=0xFDFF | 0xFE70..=0xFEFE | 0x10800..=0x10FFF | 0x1E800..=0x1EFFF)
 }
 
-fn border(source: &str, offset: usize) -> usize {
-    source.floor_char_boundary(offset.min(source.len()))
+/// The nearest border between characters at or before a byte offset.
+pub fn border(source: &str, offset: usize) -> usize {
+    let mut at = offset.min(source.len());
+    while !source.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 #[cfg(test)]

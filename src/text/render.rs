@@ -7,7 +7,7 @@ use annotate_snippets::{
     AnnotationKind, Group, Level as Tone, Renderer, Snippet, normalize_untrusted_str,
 };
 
-use super::{Level, Problem, Span, cut, line_col};
+use super::{Level, Problem, Span, border, cut, line_col};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
@@ -143,8 +143,8 @@ impl Excerpt {
 
 /// The span within its first line and the text: a mark over many lines says less than its start.
 fn one_line_span(text: &str, span: Span) -> Span {
-    let start = text.floor_char_boundary(span.start.min(text.len()));
-    let end = text.floor_char_boundary(span.end.clamp(start, text.len()));
+    let start = border(text, span.start);
+    let end = border(text, span.end).max(start);
     let end = text[start..end]
         .find(['\n', '\r'])
         .map_or(end, |i| start + i);

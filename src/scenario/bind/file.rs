@@ -9,23 +9,32 @@ use crate::scenario::shapes::{FIXTURE, SCENARIO};
 use crate::scenario::yaml::{self, Kind, Node};
 use crate::text::{Level, Problem, Source, Span, Spanned, nearest};
 
-/// Reads one scenario file. The scenario is there unless something of it could not be read; the
-/// problems may be warnings only.
+/// Reads one scenario file. The scenario is there unless there is an error; the problems may be
+/// warnings only.
 pub fn parse_scenario(
+    source: Arc<Source>,
+    id: &str,
+    lexicons: &Lexicons,
+) -> (Option<Scenario>, Vec<Problem>) {
+    only_sound(read_scenario(source, id, lexicons))
+}
+
+/// As [`parse_scenario`], but with what could be read in spite of errors, for further checks.
+pub fn read_scenario(
     source: Arc<Source>,
     id: &str,
     lexicons: &Lexicons,
 ) -> (Option<Scenario>, Vec<Problem>) {
     let (root, duplicates) = match yaml::read(&source) {
         Ok(read) => read,
-        Err(problem) => return (None, vec![problem]),
+        Err(problem) => return (None, vec![*problem]),
     };
     let (lexicon, language) = language(&source, &root, lexicons);
     let mut bind = Bind::new(&source, lexicon);
     bind.problems = duplicates;
     bind.problems.extend(language);
     let scenario = bind.scenario(&root, id);
-    finish(scenario, bind.problems)
+    (scenario, sorted(bind.problems))
 }
 
 /// Reads one file of `fixtures/`.
@@ -34,21 +43,35 @@ pub fn parse_fixture(
     name: &str,
     lexicons: &Lexicons,
 ) -> (Option<Fixture>, Vec<Problem>) {
+    only_sound(read_fixture(source, name, lexicons))
+}
+
+/// As [`parse_fixture`], but with what could be read in spite of errors, for further checks.
+pub fn read_fixture(
+    source: Arc<Source>,
+    name: &str,
+    lexicons: &Lexicons,
+) -> (Option<Fixture>, Vec<Problem>) {
     let (root, duplicates) = match yaml::read(&source) {
         Ok(read) => read,
-        Err(problem) => return (None, vec![problem]),
+        Err(problem) => return (None, vec![*problem]),
     };
     let (lexicon, language) = language(&source, &root, lexicons);
     let mut bind = Bind::new(&source, lexicon);
     bind.problems = duplicates;
     bind.problems.extend(language);
     let fixture = bind.fixture(&root, name);
-    finish(fixture, bind.problems)
+    (fixture, sorted(bind.problems))
 }
 
-/// In the order of the file; nothing comes out of a file with an error in it.
-fn finish<T>(made: Option<T>, mut problems: Vec<Problem>) -> (Option<T>, Vec<Problem>) {
+/// In the order of the file.
+fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.sort_by_key(|p| p.place.as_ref().map(|(_, span)| span.start));
+    problems
+}
+
+/// Nothing comes out of a file with an error in it.
+fn only_sound<T>((made, problems): (Option<T>, Vec<Problem>)) -> (Option<T>, Vec<Problem>) {
     let sound = problems.iter().all(|p| p.level == Level::Warning);
     (made.filter(|_| sound), problems)
 }

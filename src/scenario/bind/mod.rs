@@ -19,6 +19,7 @@ use super::yaml::{Entry, Kind, Node};
 use crate::text::{Problem, Source, Span, Spanned, nearest, visible};
 
 pub use file::{parse_fixture, parse_scenario};
+pub(super) use file::{read_fixture, read_scenario};
 pub(super) use step::direction;
 pub use top::parse_viewport;
 

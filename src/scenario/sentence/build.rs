@@ -207,8 +207,14 @@ impl Named {
         }
         let (mut tokens, had_article) = without_articles(grammar, tokens);
         let mut role = None;
+        // "the Search box": its name is Search, though `search box` is a word for a role.
+        let named_box = trailing_role(grammar, tokens).is_some();
         if let Some((len, found)) = leading_role(grammar, tokens) {
-            if len == tokens.len() && !WAYS.contains(&found.as_str()) && (had_article || exact) {
+            if len == tokens.len()
+                && !named_box
+                && !WAYS.contains(&found.as_str())
+                && (had_article || exact)
+            {
                 return Self {
                     words: String::new(),
                     role: Some(found),

@@ -5,6 +5,9 @@ use super::tokens::{Token, slice};
 use crate::scenario::keys;
 use crate::scenario::lexicon::{Part, Pattern};
 
+/// Words of the pattern, strict slots, shortness of the target.
+type Rank = (usize, usize, std::cmp::Reverse<usize>);
+
 /// A pattern and what its slots hold.
 pub struct Found<'t> {
     pub form: &'static str,
@@ -20,7 +23,7 @@ impl<'t> Found<'t> {
 /// The pattern that says most: most words of its own, then most slots that take only certain
 /// things, then the shortest target, then the order of the file.
 pub fn best<'t>(grammar: &Grammar<'_>, tokens: &'t [Token]) -> Option<Found<'t>> {
-    let mut best: Option<((usize, usize, std::cmp::Reverse<usize>), Found<'t>)> = None;
+    let mut best: Option<(Rank, Found<'t>)> = None;
     for pattern in &grammar.lexicon.patterns {
         for slots in fits(grammar, pattern, tokens) {
             let taken: usize = slots.iter().map(|(_, t)| t.len()).sum();
