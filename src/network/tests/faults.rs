@@ -75,7 +75,7 @@ async fn f46_a_body_cut_short_is_an_error_and_not_a_whole_page() {
             .send(&request("GET", "http://code.test/", "", ""))
             .await;
         assert_eq!(client.head().await.unwrap().status, 200);
-        assert!(!client.to_end().await.contains("0\r\n\r\n"));
+        assert!(!client.rest().await.contains("0\r\n\r\n"));
         let whole = rig
             .event(|event| match event {
                 NetEvent::Finished { whole, .. } => Some(whole),
@@ -108,7 +108,7 @@ async fn an_answer_that_ends_with_the_connection_ends_ours() {
     client
         .send(&request("GET", "http://code.test/", "", ""))
         .await;
-    let all = client.to_end().await;
+    let all = client.rest().await;
     assert_eq!(all, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall of it");
 }
 
@@ -204,7 +204,7 @@ async fn slow_and_idle_clients_make_room_for_others() {
     }
     assert_eq!(rig.get("http://code.test/").await.status, 200);
     for client in &mut slow {
-        client.to_end().await;
+        client.rest().await;
     }
 }
 

@@ -72,7 +72,7 @@ async fn r71_plain_text_in_a_tunnel_to_an_https_host_goes_nowhere() {
     client
         .send("GET / HTTP/1.1\r\nHost: code.test\r\n\r\n")
         .await;
-    assert_eq!(client.to_end().await, "");
+    assert_eq!(client.rest().await, "");
     assert_eq!(rig.blocked().await.reason, "scheme not listed");
     assert!(site.seen().is_empty());
 }
