@@ -58,6 +58,8 @@ async fn r71_a_tunnel_is_judged_by_host_and_port() {
         ":443",
     ] {
         assert_eq!(rig.say(&connect(line)).await.status, 400, "{line}");
+        let without_host = format!("CONNECT {line} HTTP/1.1\r\n\r\n");
+        assert_eq!(rig.say(&without_host).await.status, 400, "{line}");
     }
     assert!(site.seen().is_empty());
 }
