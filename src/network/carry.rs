@@ -7,16 +7,17 @@ use tokio::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional, join,
 };
 use tokio::time::timeout;
-use url::Position;
 
 use super::answer::Next;
 use super::body::{self, CopyError};
 use super::dial::{DialError, Dialled, dial};
 use super::events::NetEvent;
 use super::exchange::Passed;
+use super::fields::HeadError;
 use super::flight::Flight;
+use super::heads::{request_bytes, response_bytes};
 use super::session::Session;
-use super::wire::{Framing, HeadError, ResponseHead, Wire, read_response};
+use super::wire::{Framing, ResponseHead, Wire, read_response};
 use crate::policy::HostRule;
 
 /// The connection to the site that the last request left open. One browser connection has one, so
@@ -322,44 +323,4 @@ fn tell_answer(session: &Session, id: u64, head: &ResponseHead) {
         content_disposition: head.fields.text("content-disposition"),
         redirect: head.fields.text("location"),
     });
-}
-
-/// The address as it was judged, the fields as they came, nothing of ours.
-fn request_bytes(passed: &Passed, site: &Dialled) -> Vec<u8> {
-    let head = &passed.head;
-    let target = match site.absolute {
-        true => &passed.url[..Position::AfterQuery],
-        false => &passed.url[Position::BeforePath..Position::AfterQuery],
-    };
-    let mut bytes = format!("{} {target} HTTP/1.1\r\n", head.method).into_bytes();
-    head.fields.write_end_to_end(&mut bytes);
-    if head.framing == Framing::Chunked {
-        bytes.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
-    }
-    if passed.socket {
-        bytes.extend_from_slice(b"Connection: Upgrade\r\nUpgrade: websocket\r\n");
-    }
-    if let Some(authorization) = &site.authorization {
-        bytes.extend_from_slice(format!("Proxy-Authorization: {authorization}\r\n").as_bytes());
-    }
-    bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(&passed.peeked);
-    bytes
-}
-
-fn response_bytes(head: &ResponseHead, keeps: bool) -> Vec<u8> {
-    let mut bytes = format!("HTTP/1.1 {} ", head.status).into_bytes();
-    bytes.extend_from_slice(&head.reason);
-    bytes.extend_from_slice(b"\r\n");
-    head.fields.write_end_to_end(&mut bytes);
-    if head.framing == Framing::Chunked {
-        bytes.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
-    }
-    if head.status == 101 {
-        bytes.extend_from_slice(b"Connection: Upgrade\r\nUpgrade: websocket\r\n");
-    } else if !keeps {
-        bytes.extend_from_slice(b"Connection: close\r\n");
-    }
-    bytes.extend_from_slice(b"\r\n");
-    bytes
 }

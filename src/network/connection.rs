@@ -14,8 +14,9 @@ use super::config::Mode;
 use super::dial::{DialError, dial_raw};
 use super::events::{Address, BlockedRequest, NetEvent};
 use super::exchange::{denied, exchange, host_is};
+use super::fields::HeadError;
 use super::session::Session;
-use super::wire::{Framing, HeadError, RequestHead, Stream, Wire, read_request};
+use super::wire::{Framing, RequestHead, Stream, Wire, read_request};
 use crate::policy::{HostRule, Scheme};
 
 pub(super) async fn serve(session: Arc<Session>, stream: TcpStream) {
@@ -206,10 +207,9 @@ async fn opened(session: &Session, client: Wire, rule: &HostRule) {
         Err(error) => return failed(session, rule, error.to_string()),
     };
     let accepting = TlsAcceptor::from(config).accept(client.join());
-    match timeout(session.limits.head, accepting).await {
-        Ok(Ok(stream)) => requests(session, Wire::new(stream), rule).await,
-        // Browsers open connections ahead of need and drop them: nothing was asked.
-        Ok(Err(_)) | Err(_) => {}
+    // Browsers open connections ahead of need and drop them: a handshake that fails asked nothing.
+    if let Ok(Ok(stream)) = timeout(session.limits.head, accepting).await {
+        requests(session, Wire::new(stream), rule).await;
     }
 }
 

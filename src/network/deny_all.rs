@@ -13,8 +13,9 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::NetworkError;
-use super::proxy::listen;
-use super::wire::{HeadError, Wire, read_request};
+use super::fields::HeadError;
+use super::proxy::{BREATH, listen};
+use super::wire::{Wire, read_request};
 
 pub struct DenyAll {
     address: SocketAddr,
@@ -68,7 +69,8 @@ async fn accept(listener: TcpListener, denied: Arc<AtomicU64>) {
                     drop(permit);
                 });
             }
-            Err(_) => tokio::task::yield_now().await,
+            // Out of file descriptors: those in use will come back, spinning doesn't hasten it.
+            Err(_) => tokio::time::sleep(BREATH).await,
         }
     }
 }

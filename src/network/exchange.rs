@@ -8,8 +8,9 @@ use super::body::{self, PEEK_LIMIT};
 use super::browser_own::browser_own;
 use super::carry::{Ended, Lane, carry};
 use super::events::{Address, BlockedRequest, NetEvent};
+use super::fields::Fields;
 use super::session::Session;
-use super::wire::{Fields, Framing, RequestHead, Wire};
+use super::wire::{Framing, RequestHead, Wire};
 use crate::policy::{Denial, HostRule, RequestFacts, Ruling, Suggestion, operations};
 
 /// A request that may go on its way.

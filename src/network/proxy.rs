@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -14,6 +15,9 @@ use super::flight::Quiet;
 use super::session::Session;
 use super::{NetworkError, install_crypto};
 use crate::policy::AllowSet;
+
+/// Before accepting is tried again after it failed.
+pub(super) const BREATH: Duration = Duration::from_millis(50);
 
 /// Runs until it is shut down or dropped.
 pub struct Proxy {
@@ -112,8 +116,8 @@ async fn accept(listener: TcpListener, session: Arc<Session>) {
                     drop(permit);
                 });
             }
-            // Out of file descriptors: those in use will come back.
-            Err(_) => tokio::task::yield_now().await,
+            // Out of file descriptors: those in use will come back, spinning doesn't hasten it.
+            Err(_) => tokio::time::sleep(BREATH).await,
         }
     }
 }

@@ -34,10 +34,11 @@ fn is_public_v6(v6: Ipv6Addr) -> bool {
     let [a, b, c, ..] = v6.segments();
     // Only 2000::/3 is given out; within it documentation, Teredo and 6to4 are special.
     let global = (a & 0xE000) == 0x2000;
-    let special = (a == 0x2001 && b == 0x0db8)
-        || (a == 0x2001 && b == 0)
-        || a == 0x2002
-        || (a == 0x3fff && b < 0x1000)
-        || (a == 0x2001 && b == 2 && c == 0);
+    let special = match a {
+        0x2001 => matches!(b, 0 | 0x0db8) || (b == 2 && c == 0),
+        0x2002 => true,
+        0x3fff => b < 0x1000,
+        _ => false,
+    };
     global && !special
 }

@@ -101,10 +101,9 @@ impl Gate {
             return Ruling::Read;
         }
         // A method override makes another request of it than the one declared.
-        if request.method_override.is_none() {
-            if let Some(rule) = self.safe.iter().position(|safe| safe.matches(request)) {
-                return Ruling::Safe { rule };
-            }
+        let safe = self.safe.iter().position(|safe| safe.matches(request));
+        if let (None, Some(rule)) = (&request.method_override, safe) {
+            return Ruling::Safe { rule };
         }
         let spent = match self.declared(request) {
             Ok(because) => return Ruling::Write { because },

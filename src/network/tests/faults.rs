@@ -75,7 +75,7 @@ async fn f46_a_body_cut_short_is_an_error_and_not_a_whole_page() {
             .send(&request("GET", "http://code.test/", "", ""))
             .await;
         assert_eq!(client.head().await.unwrap().status, 200);
-        assert!(!client.to_end().await.contains("0\r\n\r\n"));
+        assert!(!client.rest().await.contains("0\r\n\r\n"));
         let whole = rig
             .event(|event| match event {
                 NetEvent::Finished { whole, .. } => Some(whole),
@@ -108,7 +108,7 @@ async fn an_answer_that_ends_with_the_connection_ends_ours() {
     client
         .send(&request("GET", "http://code.test/", "", ""))
         .await;
-    let all = client.to_end().await;
+    let all = client.rest().await;
     assert_eq!(all, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall of it");
 }
 
@@ -179,6 +179,47 @@ async fn f46_a_kept_connection_that_died_is_replaced_for_reads_only() {
 }
 
 #[tokio::test]
+async fn f51_a_write_is_never_sent_twice() {
+    // Every connection answers one request, takes a second and hangs up.
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let log = seen.clone();
+    let (address, _site) = raw_site(move |mut stream| {
+        let log = log.clone();
+        async move {
+            let mut buffer = [0; 4096];
+            for turn in 0..2 {
+                let Ok(n @ 1..) = stream.read(&mut buffer).await else {
+                    return;
+                };
+                log.lock()
+                    .unwrap()
+                    .push(String::from_utf8_lossy(&buffer[..n]).into_owned());
+                if turn == 0 {
+                    let _ = stream.write_all(&ok("first")).await;
+                }
+            }
+        }
+    })
+    .await;
+    let rig = rig(config([mapped("http://code.test", address)])).await;
+    rig.config.gate.lock().unwrap().open_window("posts");
+    let mut client = rig.client().await;
+    for method in ["GET", "POST"] {
+        client
+            .send(&request(method, "http://code.test/", "", ""))
+            .await;
+        assert_eq!(client.answer().await.unwrap().status, 200, "{method}");
+    }
+    let posts = seen
+        .lock()
+        .unwrap()
+        .iter()
+        .filter(|r| r.starts_with("POST"))
+        .count();
+    assert_eq!(posts, 1);
+}
+
+#[tokio::test]
 async fn an_early_answer_to_an_upload_is_passed_on() {
     let (address, _site) = saying("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n").await;
     let rig = rig(config([mapped("http://code.test", address)])).await;
@@ -204,7 +245,7 @@ async fn slow_and_idle_clients_make_room_for_others() {
     }
     assert_eq!(rig.get("http://code.test/").await.status, 200);
     for client in &mut slow {
-        client.to_end().await;
+        client.rest().await;
     }
 }
 

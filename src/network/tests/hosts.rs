@@ -58,6 +58,8 @@ async fn r71_a_tunnel_is_judged_by_host_and_port() {
         ":443",
     ] {
         assert_eq!(rig.say(&connect(line)).await.status, 400, "{line}");
+        let without_host = format!("CONNECT {line} HTTP/1.1\r\n\r\n");
+        assert_eq!(rig.say(&without_host).await.status, 400, "{line}");
     }
     assert!(site.seen().is_empty());
 }
@@ -72,7 +74,7 @@ async fn r71_plain_text_in_a_tunnel_to_an_https_host_goes_nowhere() {
     client
         .send("GET / HTTP/1.1\r\nHost: code.test\r\n\r\n")
         .await;
-    assert_eq!(client.to_end().await, "");
+    assert_eq!(client.rest().await, "");
     assert_eq!(rig.blocked().await.reason, "scheme not listed");
     assert!(site.seen().is_empty());
 }

@@ -100,8 +100,8 @@ async fn taking_a_host_off_the_list_cuts_what_runs_to_it() {
 
     let next = rig.proxy.allowed().without(&rules[0]).without(&rules[1]);
     rig.proxy.set_allow(next);
-    assert_eq!(download.to_end().await, "");
-    assert_eq!(tunnel.to_end().await, "");
+    assert_eq!(download.rest().await, "");
+    assert_eq!(tunnel.rest().await, "");
     other
         .send(&request("GET", "http://kept.test/", "", ""))
         .await;
@@ -121,7 +121,7 @@ async fn shutting_down_cuts_everything_and_frees_the_port() {
     assert!(client.until("abc").await.is_some());
     let address = rig.proxy.address();
     rig.proxy.shutdown().await;
-    client.to_end().await;
+    client.rest().await;
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
 }
 

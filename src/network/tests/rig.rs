@@ -373,7 +373,7 @@ impl Client {
     }
 
     /// Waits until the proxy hangs up; what came before that.
-    pub async fn to_end(&mut self) -> String {
+    pub async fn rest(&mut self) -> String {
         soon(async {
             let mut chunk = [0; 4096];
             while let Ok(n @ 1..) = self.stream.read(&mut chunk).await {
