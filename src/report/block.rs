@@ -37,7 +37,10 @@ impl Block {
             None => Self::default(),
         };
         // A later verdict (leak, tear-down, snapshot) rules; the attempt's own story stays below.
-        block.message = plain::plain(&scenario.message);
+        let ruling = plain::plain(&scenario.message);
+        if !block.message.contains(ruling.trim()) {
+            block.message = format!("{ruling}\n{}", block.message).trim().to_owned();
+        }
         block
             .place
             .get_or_insert_with(|| plain::line(&scenario.file));
@@ -76,12 +79,10 @@ impl Block {
             ));
             block.place = Some(place(scenario, step));
             if let Some(failure) = &step.failure {
-                if !failure.message.is_empty() && !block.message.contains(failure.message.trim()) {
-                    let own = plain::plain(&failure.message);
-                    block.message = match block.message.is_empty() {
-                        true => own,
-                        false => format!("{}\n{own}", block.message),
-                    };
+                let own = plain::plain(&failure.message);
+                if !block.message.contains(own.trim()) {
+                    let both = format!("{}\n{own}", block.message);
+                    block.message = both.trim().to_owned();
                 }
                 block.excerpt = failure.excerpt.as_deref().map(plain::plain);
                 block.names(

@@ -114,7 +114,15 @@ struct Story {
     place: Option<String>,
     message: String,
     excerpt: Option<String>,
-    rows: Vec<(&'static str, Vec<String>)>,
+    rows: Vec<(&'static str, Vec<Vec<Piece>>)>,
+    picture: Option<Picture>,
+}
+
+/// Part of a line; code stands between back-ticks in the text.
+#[derive(Serialize)]
+struct Piece {
+    code: bool,
+    text: String,
 }
 
 #[derive(Serialize)]
@@ -267,7 +275,7 @@ fn headline(run: &RunReport) -> String {
     let counts = &run.counts;
     let flaky = match counts.flaky {
         0 => String::new(),
-        n => format!(", {n} of them only at a further attempt"),
+        n => format!(", {n} flaky"),
     };
     match (counts.scenarios, counts.passed) {
         (0, _) => "No scenario was selected".to_owned(),
@@ -464,7 +472,10 @@ fn one_try(
             .filter_map(|(label, value)| Some((label, text(&value?))))
             .filter(|(_, value)| !value.is_empty())
             .collect(),
-        failure: failed.then(|| story(&Block::of_attempt(scenario, attempt, options))),
+        failure: failed.then(|| Story {
+            picture: evidence(scenario, attempt, pictures),
+            ..story(&Block::of_attempt(scenario, attempt, options))
+        }),
         steps: attempt
             .steps
             .iter()
@@ -541,9 +552,41 @@ fn story(block: &Block) -> Story {
             .iter()
             // Expectations and pictures have places of their own on this page.
             .filter(|row| !matches!(row.label, "expected" | "picture" | "stopped" | "again"))
-            .map(|row| (row.label, texts(&row.lines)))
+            .map(|row| {
+                (
+                    row.label,
+                    row.lines.iter().map(|line| pieces(line)).collect(),
+                )
+            })
             .collect(),
+        picture: None,
     }
+}
+
+/// The picture of how it ended, beside the story.
+fn evidence(scenario: &ScenarioReport, attempt: &Attempt, pictures: Pictures) -> Option<Picture> {
+    let frame = attempt.evidence()?;
+    let step = attempt.steps.iter().rfind(|step| step.step == frame.step)?;
+    Some(picture(scenario, step, frame, pictures))
+}
+
+/// A line with an odd number of back-ticks is left as it is.
+fn pieces(line: &str) -> Vec<Piece> {
+    let line = text(line);
+    if line.matches('`').count() % 2 == 1 {
+        return vec![Piece {
+            code: false,
+            text: line,
+        }];
+    }
+    line.split('`')
+        .enumerate()
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(at, text)| Piece {
+            code: at % 2 == 1,
+            text: text.to_owned(),
+        })
+        .collect()
 }
 
 fn one_step(scenario: &ScenarioReport, step: &StepReport, pictures: Pictures) -> Step {
