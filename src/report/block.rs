@@ -287,10 +287,11 @@ pub(super) fn port(scheme: &str, port: u16) -> String {
     }
 }
 
-/// `12.345 s`, `2 min 05 s`: for people, never for machines.
+/// `45 ms`, `12.3 s`, `2 min 05 s`: for people, never for machines.
 pub(super) fn duration(ms: u64) -> String {
     match ms {
-        0..60_000 => format!("{}.{:01} s", ms / 1000, ms % 1000 / 100),
+        0..100 => format!("{ms} ms"),
+        100..60_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
         _ => format!("{} min {:02} s", ms / 60_000, ms / 1000 % 60),
     }
 }

@@ -181,11 +181,13 @@ struct Picture {
     point: Option<[String; 2]>,
 }
 
+/// A line, then what each look found: whether it held, and what was seen.
+type Row = (String, Vec<Option<(bool, String)>>);
+
 #[derive(Serialize)]
 struct Looks {
     names: Vec<String>,
-    /// The line, then what each look found.
-    rows: Vec<(String, Vec<Option<(bool, String)>>)>,
+    rows: Vec<Row>,
 }
 
 #[derive(Serialize)]
@@ -410,7 +412,7 @@ fn diff(unified: &str) -> Vec<DiffLine> {
         .lines()
         .map(|line| DiffLine {
             kind: match line.as_bytes() {
-                [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => "head",
+                [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => "file",
                 [b'@', ..] => "hunk",
                 [b'+', ..] => "add",
                 [b'-', ..] => "del",
@@ -760,7 +762,7 @@ fn looks(attempt: &Attempt) -> Option<Looks> {
     if attempt.looks.is_empty() {
         return None;
     }
-    let mut rows: Vec<(String, Vec<Option<(bool, String)>>)> = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     for (at, look) in attempt.looks.iter().enumerate() {
         for finding in &look.findings {
             let line = text(&finding.line);
