@@ -115,10 +115,12 @@ impl Block {
                 [match (&frame.file, &frame.withheld) {
                     (Some(file), _) => plain::line(&options.frame(&scenario.id, file)),
                     (None, Some(why)) => format!("withheld: {}", plain::line(why)),
-                    (None, None) => "none was taken".to_owned(),
+                    (None, None) => "not kept".to_owned(),
                 }],
             );
             block.row("page", [plain::short(&frame.url, 200)]);
+        } else if !attempt.steps.is_empty() {
+            block.row("picture", ["none was taken".to_owned()]);
         }
         block
     }
@@ -303,6 +305,9 @@ pub(super) fn word(scenario: &ScenarioReport) -> &'static str {
     }
     if scenario.flaky {
         return "flaky";
+    }
+    if scenario.passed() && scenario.healed() {
+        return "healed";
     }
     meaning(scenario.status).word
 }

@@ -18,7 +18,7 @@
     const wanted = find.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     cards.forEach((card, at) => {
-      const fits = (!status || card.dataset.key === status)
+      const fits = (!status || card.dataset.key.split(" ").includes(status))
         && wanted.every((word) => text(at).includes(word));
       card.hidden = !fits;
       shown += fits;

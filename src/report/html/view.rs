@@ -35,6 +35,7 @@ pub(super) struct Page {
     notes: Vec<String>,
     total: u32,
     shares: Vec<Share>,
+    marks: Vec<Share>,
     folders: Vec<Folder>,
 }
 
@@ -110,8 +111,32 @@ pub(super) fn page(run: &RunReport, options: &Options, pictures: Pictures) -> Pa
                 percent: percent(count.into(), counts.scenarios.into()),
             })
             .collect(),
+        marks: marks(run).collect(),
         folders,
     }
+}
+
+/// Filters that cut across the statuses.
+fn marks(run: &RunReport) -> impl Iterator<Item = Share> {
+    let count = |wanted: fn(&ScenarioReport) -> bool| {
+        run.scenarios
+            .iter()
+            .filter(|scenario| wanted(scenario))
+            .count() as u32
+    };
+    [
+        ("flaky", count(|scenario| scenario.flaky)),
+        ("healed", count(ScenarioReport::healed)),
+        ("model", count(card::asked)),
+    ]
+    .into_iter()
+    .filter(|(_, count)| *count > 0)
+    .map(|(word, count)| Share {
+        key: word,
+        word,
+        count,
+        percent: String::new(),
+    })
 }
 
 fn headline(run: &RunReport) -> String {

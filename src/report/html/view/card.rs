@@ -122,7 +122,6 @@ pub(super) fn card(
     pictures: Pictures,
 ) -> Card {
     let bad = bad(scenario);
-    let steps = || scenario.attempts.iter().flat_map(|attempt| &attempt.steps);
     let mut attempts: Vec<Try> = scenario
         .attempts
         .iter()
@@ -139,8 +138,8 @@ pub(super) fn card(
         time: block::duration(scenario.ms),
         tags: texts(&scenario.tags),
         flaky: scenario.flaky,
-        model: steps().any(|step| !step.model.is_empty()),
-        healed: steps().any(|step| step.resolved.iter().any(|how| how.healed.is_some())),
+        model: asked(scenario),
+        healed: scenario.healed(),
         open,
         message: text(&scenario.message),
         bad,
@@ -171,6 +170,12 @@ pub(super) fn card(
             .collect(),
         attempts,
     }
+}
+
+/// The model was asked about some step.
+pub(super) fn asked(scenario: &ScenarioReport) -> bool {
+    let mut steps = scenario.attempts.iter().flat_map(|attempt| &attempt.steps);
+    steps.any(|step| !step.model.is_empty())
 }
 
 /// Verdicts that came after the scenario's own end.
