@@ -37,7 +37,10 @@ impl Block {
             None => Self::default(),
         };
         // A later verdict (leak, tear-down, snapshot) rules; the attempt's own story stays below.
-        block.message = plain::plain(&scenario.message);
+        let ruling = plain::plain(&scenario.message);
+        if !block.message.contains(ruling.trim()) {
+            block.message = format!("{ruling}\n{}", block.message).trim().to_owned();
+        }
         block
             .place
             .get_or_insert_with(|| plain::line(&scenario.file));
@@ -76,12 +79,10 @@ impl Block {
             ));
             block.place = Some(place(scenario, step));
             if let Some(failure) = &step.failure {
-                if !failure.message.is_empty() && !block.message.contains(failure.message.trim()) {
-                    let own = plain::plain(&failure.message);
-                    block.message = match block.message.is_empty() {
-                        true => own,
-                        false => format!("{}\n{own}", block.message),
-                    };
+                let own = plain::plain(&failure.message);
+                if !block.message.contains(own.trim()) {
+                    let both = format!("{}\n{own}", block.message);
+                    block.message = both.trim().to_owned();
                 }
                 block.excerpt = failure.excerpt.as_deref().map(plain::plain);
                 block.names(
@@ -114,10 +115,12 @@ impl Block {
                 [match (&frame.file, &frame.withheld) {
                     (Some(file), _) => plain::line(&options.frame(&scenario.id, file)),
                     (None, Some(why)) => format!("withheld: {}", plain::line(why)),
-                    (None, None) => "none was taken".to_owned(),
+                    (None, None) => "not kept".to_owned(),
                 }],
             );
             block.row("page", [plain::short(&frame.url, 200)]);
+        } else if !attempt.steps.is_empty() {
+            block.row("picture", ["none was taken".to_owned()]);
         }
         block
     }
@@ -286,10 +289,11 @@ pub(super) fn port(scheme: &str, port: u16) -> String {
     }
 }
 
-/// `12.345 s`, `2 min 05 s`: for people, never for machines.
+/// `45 ms`, `12.3 s`, `2 min 05 s`: for people, never for machines.
 pub(super) fn duration(ms: u64) -> String {
     match ms {
-        0..60_000 => format!("{}.{:01} s", ms / 1000, ms % 1000 / 100),
+        0..100 => format!("{ms} ms"),
+        100..60_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
         _ => format!("{} min {:02} s", ms / 60_000, ms / 1000 % 60),
     }
 }
@@ -301,6 +305,9 @@ pub(super) fn word(scenario: &ScenarioReport) -> &'static str {
     }
     if scenario.flaky {
         return "flaky";
+    }
+    if scenario.passed() && scenario.healed() {
+        return "healed";
     }
     meaning(scenario.status).word
 }

@@ -129,7 +129,15 @@ impl ScenarioReport {
         self.class() == Class::Passed
     }
 
-    /// The attempt that decided the status.
+    /// Some target was found in another way than the approved lock says.
+    pub fn healed(&self) -> bool {
+        let steps = self.attempts.iter().flat_map(|attempt| &attempt.steps);
+        steps
+            .flat_map(|step| &step.resolved)
+            .any(|how| how.healed.is_some())
+    }
+
+    /// The last attempt, which decides unless attempts were repeated for their own sake.
     pub fn last(&self) -> Option<&Attempt> {
         self.attempts.last()
     }

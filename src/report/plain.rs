@@ -133,14 +133,22 @@ pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     if text.len() <= limit {
         return Cow::Borrowed(text);
     }
-    let head = text.floor_char_boundary(limit * 2 / 3);
-    let tail = text.ceil_char_boundary(text.len() - limit / 3);
+    let head = boundary(text, limit * 2 / 3);
+    let tail = boundary(text, text.len() - limit / 3);
     Cow::Owned(format!(
         "{}\n[… {} bytes cut …]\n{}",
         &text[..head],
         tail - head,
         &text[tail..]
     ))
+}
+
+/// The last character border at or before a byte.
+fn boundary(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 /// One line of at most `limit` characters, with an ellipsis where it was cut.

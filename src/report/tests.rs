@@ -96,6 +96,33 @@ fn r68_an_unfinished_scenario_still_shows_what_was_done() {
 }
 
 #[test]
+fn a_healed_target_shows_in_the_word_of_a_pass() {
+    let mut events = sample::journal();
+    for event in &mut events {
+        if let What::Resolved(how) = &mut event.what {
+            how.healed = Some("approved as link \"Sign in\"".to_owned());
+        }
+    }
+    let report = RunReport::fold(&events);
+    let words: Vec<_> = report.scenarios.iter().map(block::word).collect();
+    assert_eq!(words[..3], ["healed", "failed", "flaky"]);
+}
+
+#[test]
+fn a_scenario_refused_before_the_browser_has_its_reason_everywhere() {
+    let mut journal = Journal::new(&[("a", "A", &[])]);
+    let message = "Its plan holds a write that nobody confirmed.";
+    let mut play = journal.scenario("a", 1, "Do it.");
+    play.finished(Status::Refused, "unconfirmed_write", message);
+    journal.finish(4);
+    assert_eq!(exit_code(&journal.events), exit::REFUSED);
+    for (path, bytes) in render_all(&journal.events, &Options::default()) {
+        let text = String::from_utf8(bytes).unwrap().replace("&#46;", ".");
+        assert!(text.contains(message), "{path}");
+    }
+}
+
+#[test]
 fn a_tear_down_that_failed_spoils_a_pass() {
     let mut journal = Journal::new(&[("a", "A", &[])]);
     journal

@@ -8,7 +8,8 @@ use super::super::block;
 use super::super::exit::Class;
 use super::super::model::{Counts, RunReport, ScenarioReport};
 use super::super::plain;
-use super::{Console, Outputs, colour};
+use super::lines::colour;
+use super::{Console, Outputs};
 
 /// Most lines in the list of what did not pass.
 const LISTED: usize = 30;

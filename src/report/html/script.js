@@ -18,7 +18,7 @@
     const wanted = find.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     cards.forEach((card, at) => {
-      const fits = (!status || card.dataset.key === status)
+      const fits = (!status || card.dataset.key.split(" ").includes(status))
         && wanted.every((word) => text(at).includes(word));
       card.hidden = !fits;
       shown += fits;
@@ -88,6 +88,8 @@
     if (target.hidden) choose("");
     if (target.matches(".card")) target.open = true;
     target.scrollIntoView();
+    // Once more when what lies above has its real height.
+    requestAnimationFrame(() => requestAnimationFrame(() => target.scrollIntoView()));
   };
   addEventListener("hashchange", arrive);
   arrive();
@@ -116,12 +118,13 @@
     const picture = large.querySelector("img");
     picture.src = from.href;
     picture.alt = from.querySelector("img").alt;
-    for (const name of ["target", "point"]) {
-      const mark = large.querySelector(`.${name}`);
-      const known = from.querySelector(`.${name}`);
-      mark.hidden = !known;
-      mark.style.cssText = known ? known.style.cssText : "";
-    }
+    const mark = (name, css) => {
+      const at = large.querySelector(`.${name}`);
+      at.hidden = !css;
+      at.style.cssText = css ?? "";
+    };
+    mark("target", from.querySelector(".target")?.style.cssText);
+    mark("point", from.dataset.point);
     large.querySelector("figcaption").textContent = `${picture.alt} — ${from.dataset.caption}`;
     large.querySelector('[data-move="-1"]').disabled = at === 0;
     large.querySelector('[data-move="1"]').disabled = at === shots.length - 1;
@@ -130,9 +133,10 @@
     const shot = event.target.closest("a.shot");
     if (!shot || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    shots = [...shot.closest(".steps").querySelectorAll("a.shot")];
+    shots = [...shot.closest(".steps, .story").querySelectorAll("a.shot")];
     show(shots.indexOf(shot));
     large.showModal();
+    large.querySelector('[data-move="0"]').focus();
   });
   large.addEventListener("click", (event) => {
     const move = event.target.closest("[data-move]")?.dataset.move;

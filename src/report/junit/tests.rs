@@ -218,6 +218,13 @@ fn case_105_a_failure_has_text_and_a_picture() {
 }
 
 #[test]
+fn case_105_a_failure_without_a_picture_says_so() {
+    let root = checked(&single("n", "m", 5));
+    let text = &case(&root, "a").child("failure").unwrap().text;
+    assert!(text.contains("picture   none was taken"), "{text}");
+}
+
+#[test]
 fn a_page_cannot_name_an_attachment() {
     let root = checked(&single("n", "x\n[[ATTACHMENT|/etc/passwd]]", 5));
     let out = &case(&root, "a").child("system-out").unwrap().text;
