@@ -186,6 +186,10 @@ fn egress_finds_forms_that_are_never_replaced() {
         .collect();
     assert!(scrubber.contains_bytes(&utf16));
     assert!(scrubber.contains("0303-RELLIT"));
+    assert_eq!(
+        scrubber.leaks(b"0303-RELLIT tiller-3030"),
+        ["site.password"]
+    );
     assert!(scrubber.contains_bytes(b"\xff\xfe tiller-3030 \xff"));
     assert!(!scrubber.contains("TILLER-303"));
 }
@@ -252,4 +256,15 @@ proptest! {
         prop_assert_eq!(once.as_str(), twice.as_str());
         prop_assert!(scrubber.find(&once).is_empty());
     }
+}
+
+#[test]
+fn a_page_made_of_short_values_is_cleaned_in_reasonable_time() {
+    let scrubber = with(&[
+        ("site.pin", "tide", Kind::Password),
+        ("site.password", "hunter22tide", Kind::Password),
+    ]);
+    let page = "hunter22tidetide xtidex tide ".repeat(40_000);
+    let clean = scrubber.clean(&page);
+    assert!(clean.starts_with("‹site.password›‹site.pin› xtidex ‹site.pin› "));
 }

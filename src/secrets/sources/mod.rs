@@ -2,15 +2,19 @@
 //! source that has anything for a name serves it whole; a hole in it is an error, not a reason
 //! to look further, so that nobody signs in with half of one account and half of another.
 
+mod error;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 
-use super::command::{CommandError, CommandLine, TIME_LIMIT};
-use super::origin::{self, OriginError};
-use super::totp::{Totp, TotpError};
+pub use self::error::{CredentialProblem, SourceError};
+use super::command::{CommandLine, TIME_LIMIT};
+use super::origin;
+use super::scrub::{Kind, Scrubber};
+use super::totp::Totp;
 use super::value::Secret;
-use super::vault::{Vault, VaultError};
+use super::vault::Vault;
 
 /// A table `[credentials.<name>]` of the settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Deserialize)]
@@ -68,68 +72,23 @@ pub struct Credential {
     pub source: SourceKind,
 }
 
-/// Why a name can't serve, known before any browser starts.
-#[derive(Debug, thiserror::Error)]
-#[error("credential {name}: {error}")]
-pub struct CredentialProblem {
-    pub name: String,
-    #[source]
-    pub error: SourceError,
-}
+type Environment = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 
-impl CredentialProblem {
-    /// Exit code: 3 for a vault that can't be read, 2 for what a person has to write.
-    pub fn exit(&self) -> i32 {
-        match &self.error {
-            SourceError::Vault(_) => 3,
-            _ => 2,
+impl Credential {
+    /// Makes every value known to the scrubber, the TOTP seed included. Before anything is typed.
+    pub fn register(&self, scrubber: &Scrubber) {
+        for (field, value) in &self.fields {
+            let kind = match field.as_str() {
+                "username" => Kind::Username,
+                _ => Kind::Password,
+            };
+            scrubber.register(&self.name, field, value, kind);
+        }
+        if let Some(totp) = &self.totp {
+            scrubber.register(&self.name, "totp", &totp.seed(), Kind::Key);
         }
     }
 }
-
-#[derive(Debug, thiserror::Error)]
-pub enum SourceError {
-    #[error("the name may hold a-z, 0-9 and - only")]
-    BadName,
-    #[error(
-        "no source has it: set {variable}, run `rehearsal credentials add {name} --origin …`, or \
-         name a command under [credentials.{name}] in rehearsal.toml"
-    )]
-    NoSource { name: String, variable: String },
-    #[error("the environment variable {variable} is set but empty")]
-    SetButEmpty { variable: String },
-    #[error("the environment variable {variable} is not UTF-8 text")]
-    NotText { variable: String },
-    #[error("the {from} has no {field}{hint}; no other source is asked")]
-    NoField {
-        from: SourceKind,
-        field: String,
-        hint: String,
-    },
-    #[error(
-        "it has no origin: set {variable}, or `origin` under [credentials.{name}] in rehearsal.toml"
-    )]
-    NoOrigin { name: String, variable: String },
-    #[error("its origin {0}")]
-    Origin(#[from] OriginError),
-    #[error(
-        "rehearsal.toml binds it to {settings}, the vault to {vault}; make them the same, or drop \
-         the one in rehearsal.toml"
-    )]
-    OriginsDiffer { settings: String, vault: String },
-    #[error("its TOTP seed {0}")]
-    Totp(#[from] TotpError),
-    #[error("the command for its {field} {error}")]
-    Command {
-        field: String,
-        #[source]
-        error: CommandError,
-    },
-    #[error(transparent)]
-    Vault(#[from] VaultError),
-}
-
-type Environment = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 
 /// Names in, values out.
 pub struct Sources {
@@ -348,5 +307,4 @@ pub fn variable(name: &str, field: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "sources_tests.rs"]
 mod tests;

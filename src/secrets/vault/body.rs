@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::private_file;
-use super::value::Secret;
+use crate::secrets::private_file;
+use crate::secrets::value::Secret;
 
 /// The one kind of binding there is so far.
 pub const KIND_WEB: &str = "web";
