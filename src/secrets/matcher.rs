@@ -91,6 +91,12 @@ impl Needles {
         }
     }
 
+    /// Whether any needle is there at all; the haystack is made only if there are needles.
+    fn is_in(&self, haystack: impl FnOnce() -> Vec<u8>) -> bool {
+        let automaton = self.automaton.as_ref();
+        automaton.is_some_and(|automaton| automaton.is_match(&haystack()))
+    }
+
     fn search(&self, haystack: &[u8], mut hit: impl FnMut(Range<usize>, Needle)) {
         if let Some(automaton) = &self.automaton {
             for m in automaton.find_overlapping_iter(haystack) {
@@ -253,7 +259,7 @@ impl Matcher {
             }
         };
         self.exact.search(text.as_bytes(), &mut sort);
-        if self.loose.automaton.is_some() {
+        if self.loose.is_in(|| fold::folded(text)) {
             let view = fold::view(text);
             self.loose.search(&view.folded, |range, needle| {
                 let (start, end) = view.source(range.start, range.end);
@@ -275,7 +281,7 @@ impl Matcher {
 /// Folded needles of a value, if enough of it is left to be told from ordinary text.
 pub fn loose_needles(value: &str) -> Vec<Vec<u8>> {
     let mut needles = vec![fold::fold_plain(value)];
-    let unescaped = fold::view(value).folded;
+    let unescaped = fold::folded(value);
     if unescaped != needles[0] {
         needles.push(unescaped);
     }
