@@ -38,7 +38,7 @@ impl Sink for File {
 }
 
 struct Entry {
-    line: Vec<u8>,
+    line: serde_json::Result<Vec<u8>>,
     durable: bool,
     done: oneshot::Sender<()>,
 }
@@ -46,7 +46,7 @@ struct Entry {
 /// How a journal ended.
 #[derive(Debug)]
 pub struct JournalEnd {
-    /// The first fault, if there was one.
+    /// The first fault, if there was one; also an entry that could not be made a line.
     pub trouble: Option<StoreError>,
     /// Lines the disk does not have, oldest first.
     pub unwritten: Vec<String>,
@@ -105,15 +105,10 @@ impl<T: Serialize> Journal<T> {
     }
 
     async fn send(&self, entry: &T, durable: bool) {
-        let mut line = match serde_json::to_vec(entry) {
-            Ok(line) => line,
-            // Types with string keys always serialise; the fault is named, never the entry.
-            Err(error) => {
-                let note = serde_json::json!({ "unwritable": error.classify_name() });
-                note.to_string().into_bytes()
-            }
-        };
-        line.push(b'\n');
+        let line = serde_json::to_vec(entry).map(|mut line| {
+            line.push(b'\n');
+            line
+        });
         let (done, written) = oneshot::channel();
         if let Some(entries) = &self.entries {
             let sent = entries.send(Entry {
@@ -175,6 +170,15 @@ fn write_all(path: &Path, mut sink: Box<dyn Sink>, incoming: &mpsc::Receiver<Ent
         done,
     } in incoming
     {
+        let line = match line {
+            Ok(line) => line,
+            Err(error) => {
+                // The kind only: the entry itself is not for messages.
+                let error = io::Error::other(error.classify_name());
+                trouble.get_or_insert(StoreError::new(path, error));
+                continue;
+            }
+        };
         // Once lines are kept, later ones wait behind them: order is part of the journal.
         if kept.is_empty() {
             let mut outcome = sink.append(&line);

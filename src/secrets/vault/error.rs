@@ -6,6 +6,7 @@ use super::key::WORK_LIMIT;
 use crate::secrets::command::CommandError;
 use crate::secrets::origin::OriginError;
 use crate::secrets::private_file::FileError;
+use crate::secrets::totp::TotpError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
@@ -43,6 +44,8 @@ pub enum VaultError {
     NotForPages { name: String, kind: String },
     #[error("the origin {0}")]
     Origin(#[from] OriginError),
+    #[error("the TOTP seed {0}")]
+    Totp(#[from] TotpError),
     #[error("another program is changing the vault just now")]
     Busy,
     #[error("encrypting failed: {0}")]

@@ -29,6 +29,7 @@ use super::command::CommandLine;
 use super::origin;
 use super::private_file::{self, FileError};
 use super::sources::is_name;
+use super::totp::Totp;
 use super::value::Secret;
 
 /// The vault by its place and key. Holds no values.
@@ -107,12 +108,7 @@ impl Vault {
         let Some(mut record) = body.take(name) else {
             return Ok(None);
         };
-        if record.kind != KIND_WEB {
-            return Err(VaultError::NotForPages {
-                name: name.to_owned(),
-                kind: record.kind.clone(),
-            });
-        }
+        Listed::from(&record).for_pages()?;
         let damaged = || VaultError::Damaged(self.place.file.clone());
         let origin = origin::canonical(&record.origin)?;
         let mut fields = BTreeMap::new();
@@ -136,6 +132,9 @@ impl Vault {
         if fields.keys().any(|f| f.is_empty() || !f.bytes().all(fits)) {
             return Err(VaultError::BadField);
         }
+        if let Some(seed) = fields.get("totp") {
+            Totp::parse(seed)?;
+        }
         let origin = origin::canonical(origin)?;
         if !self.exists() {
             self.create()?;
@@ -151,6 +150,9 @@ impl Vault {
 
     /// Replaces one field's value.
     pub fn rotate(&self, name: &str, field: &str, value: &Secret) -> Result<(), VaultError> {
+        if field == "totp" {
+            Totp::parse(value)?;
+        }
         self.change(|body| {
             let record = body
                 .record(name)

@@ -83,6 +83,11 @@ fn a_credential_is_kept_listed_rotated_and_removed() {
         Err(VaultError::Unknown(_))
     ));
     assert!(vault.get("code-host-user").expect("open").is_none());
+    let seed = BTreeMap::from([("totp".to_owned(), secret("not base32!"))]);
+    assert!(matches!(
+        vault.add("other", "http://code.test", seed),
+        Err(VaultError::Totp(_))
+    ));
     assert!(matches!(
         vault.add("Bad_Name", "http://code.test", fields("x")),
         Err(VaultError::BadName)
