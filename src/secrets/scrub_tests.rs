@@ -215,6 +215,26 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
+    fn any_text_is_cleaned_without_a_panic_and_cut_at_characters(
+        values in prop::collection::vec("\\PC{1,12}", 1..4),
+        text in "(\\PC|[%&\\\\;u0-9a-f\\x1b\\[])*",
+    ) {
+        let scrubber = Scrubber::new();
+        for (n, value) in values.iter().enumerate() {
+            scrubber.register(&format!("s{n}"), "x", &secret(value), Kind::Password);
+        }
+        let page = format!("{text}{}{text}", values[0]);
+        let once = scrubber.clean(&page);
+        let twice = scrubber.clean(&once);
+        prop_assert_eq!(twice.as_str(), once.as_str());
+        if values[0].len() >= forms::LONG && values[0].chars().count() >= SHORTEST {
+            prop_assert!(!once.contains(&values[0]));
+        }
+        let pieces: Vec<&str> = page.split_inclusive(' ').collect();
+        prop_assert_eq!(scrubber.clean_pieces(pieces.iter().copied()).len(), pieces.len());
+    }
+
+    #[test]
     fn no_window_of_a_secret_survives((secrets, text) in sets()) {
         let scrubber = Scrubber::new();
         for (n, value) in secrets.iter().enumerate() {

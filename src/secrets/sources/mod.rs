@@ -156,6 +156,11 @@ impl Sources {
         problems
     }
 
+    /// What a person should know about the vault after [`Sources::check`] or [`Sources::load`].
+    pub fn warning(&self) -> Option<String> {
+        self.vault.as_ref()?.warning()
+    }
+
     /// The values of a name. Blocks: it may open the vault or run a command.
     pub fn load(&self, name: &str) -> Result<Credential, SourceError> {
         self.serve(name, &mut Look::Values)

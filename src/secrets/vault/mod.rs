@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use zeroize::{Zeroize, Zeroizing};
 
@@ -36,6 +37,8 @@ use super::value::Secret;
 pub struct Vault {
     place: Place,
     unlock: Unlock,
+    /// What looked odd when it was last opened.
+    odd: Mutex<Option<String>>,
 }
 
 /// A credential's values, for one use.
@@ -47,7 +50,11 @@ pub struct Opened {
 
 impl Vault {
     pub fn new(place: Place, unlock: Unlock) -> Self {
-        Self { place, unlock }
+        Self {
+            place,
+            unlock,
+            odd: Mutex::new(None),
+        }
     }
 
     /// The vault of this user, by its environment: `REHEARSAL_VAULT_IDENTITY_COMMAND` prints the
@@ -61,6 +68,15 @@ impl Vault {
             None => Unlock::IdentityFile(place.identity_file.clone()),
         };
         Some(Self::new(place, unlock))
+    }
+
+    /// What looked odd when the vault was last opened: an older copy than the one seen before, or
+    /// another vault in its place. A warning: the file itself is sound.
+    pub fn warning(&self) -> Option<String> {
+        self.odd
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     pub fn place(&self) -> &Place {
@@ -174,12 +190,10 @@ impl Vault {
         })
     }
 
-    /// Opens the vault and says what looks odd about it: an older copy than the one last seen, or
-    /// another vault in its place.
+    /// Opens the vault, and gives [`Vault::warning`].
     pub fn test(&self) -> Result<Option<String>, VaultError> {
-        let (body, odd) = self.open_and_compare()?;
-        drop(body);
-        Ok(odd)
+        self.open()?;
+        Ok(self.warning())
     }
 
     /// Decrypt, change, encrypt, under a lock that keeps other writers out.
@@ -188,7 +202,7 @@ impl Vault {
         change: impl FnOnce(&mut Body) -> Result<(), VaultError>,
     ) -> Result<(), VaultError> {
         let _lock = self.lock()?;
-        let (mut body, _) = self.open_and_compare()?;
+        let mut body = self.open()?;
         change(&mut body)?;
         // Above what was last seen, so that a restored copy becomes the newest once changed.
         let seen = Seen::read(&self.place.state, &self.place.file);
@@ -224,10 +238,6 @@ impl Vault {
     }
 
     fn open(&self) -> Result<Body, VaultError> {
-        Ok(self.open_and_compare()?.0)
-    }
-
-    fn open_and_compare(&self) -> Result<(Body, Option<String>), VaultError> {
         let sealed = self.sealed()?;
         let key = self.unlock.key()?;
         let plain = self.unseal(&key, &sealed)?;
@@ -241,7 +251,8 @@ impl Vault {
         if odd.is_none() {
             self.remember(&body);
         }
-        Ok((body, odd))
+        *self.odd.lock().unwrap_or_else(PoisonError::into_inner) = odd;
+        Ok(body)
     }
 
     fn sealed(&self) -> Result<Zeroizing<Vec<u8>>, VaultError> {
