@@ -9,50 +9,85 @@ use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 #[derive(Default)]
 pub struct View {
     pub folded: Vec<u8>,
-    starts: Vec<usize>,
-    ends: Vec<usize>,
+    places: Vec<(usize, usize)>,
 }
 
 impl View {
     /// The bytes of the text a range of the view stands for.
     pub fn source(&self, start: usize, end: usize) -> (usize, usize) {
-        (self.starts[start], self.ends[end - 1])
+        (self.places[start].0, self.places[end - 1].1)
+    }
+}
+
+/// What the fold writes to: most texts hold no value, and then places would be kept for nothing.
+trait Out {
+    /// Plain ASCII, one byte for one.
+    fn run(&mut self, bytes: &[u8], start: usize);
+    /// A character that stands for the text from `start` to `end`.
+    fn char(&mut self, c: char, start: usize, end: usize);
+}
+
+impl Out for Vec<u8> {
+    fn run(&mut self, bytes: &[u8], _: usize) {
+        let at = self.len();
+        self.extend_from_slice(bytes);
+        self[at..].make_ascii_lowercase();
+    }
+    fn char(&mut self, c: char, _: usize, _: usize) {
+        self.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+}
+
+impl Out for View {
+    fn run(&mut self, bytes: &[u8], start: usize) {
+        self.folded.run(bytes, start);
+        self.places
+            .extend((start..start + bytes.len()).map(|at| (at, at + 1)));
+    }
+    fn char(&mut self, c: char, start: usize, end: usize) {
+        self.folded.char(c, start, end);
+        self.places.resize(self.folded.len(), (start, end));
     }
 }
 
 /// The loose view of `text`.
 pub fn view(text: &str) -> View {
-    let mut view = View {
-        folded: Vec::with_capacity(text.len()),
-        starts: Vec::with_capacity(text.len()),
-        ends: Vec::with_capacity(text.len()),
-    };
+    let mut view = View::default();
+    fold(text, &mut view);
+    view
+}
+
+/// The bytes of the loose view alone, which takes a fraction of the time.
+pub fn folded(text: &str) -> Vec<u8> {
+    let mut folded = Vec::with_capacity(text.len());
+    fold(text, &mut folded);
+    folded
+}
+
+fn fold(text: &str, out: &mut impl Out) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        let byte = bytes[at];
-        // Nearly all text is plain ASCII; keep its path short.
-        if byte.is_ascii_alphanumeric() {
-            view.folded.push(byte.to_ascii_lowercase());
-            view.starts.push(at);
-            view.ends.push(at + 1);
-            at += 1;
+        let plain = bytes[at..].iter().take_while(|b| is_plain(**b)).count();
+        if plain > 0 {
+            out.run(&bytes[at..at + plain], at);
+            at += plain;
             continue;
         }
-        let (found, length) = read(text, at);
+        let (found, length) = match bytes[at] {
+            b' ' | b'\n' => (None, 1),
+            _ => read(text, at),
+        };
         if let Some(found) = found {
-            fold_char(found, &mut |c| {
-                let mut buffer = [0; 4];
-                for b in c.encode_utf8(&mut buffer).bytes() {
-                    view.folded.push(b);
-                    view.starts.push(at);
-                    view.ends.push(at + length);
-                }
-            });
+            fold_char(found, &mut |c| out.char(c, at, at + length));
         }
         at += length;
     }
-    view
+}
+
+/// ASCII that is no space and begins no escape.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b'%' | b'&' | b'\\')
 }
 
 /// The folded form of a value taken as it is, without undoing escapes.
@@ -269,7 +304,10 @@ mod tests {
     use super::*;
 
     fn folded(text: &str) -> String {
-        String::from_utf8(view(text).folded).expect("folding yields text")
+        let view = view(text);
+        assert_eq!(view.folded, super::folded(text), "both ways agree");
+        assert_eq!(view.folded.len(), view.places.len());
+        String::from_utf8(view.folded).expect("folding yields text")
     }
 
     #[test]

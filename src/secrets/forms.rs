@@ -6,10 +6,13 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::Digest;
 use unicode_normalization::UnicodeNormalization;
 
+use super::encodings::{
+    base32, byte_or_unit, cased, hex_join, percent_component, quoted_printable, rot13, units, whole,
+};
 use super::scrub::Kind;
 
 /// What may be done about a form.
@@ -40,18 +43,6 @@ pub struct Form {
 pub const LONG: usize = 8;
 /// Below this length a value is not matched page-wide at all.
 pub const SHORTEST: usize = 4;
-
-/// What `encodeURIComponent` leaves alone.
-const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'!')
-    .remove(b'~')
-    .remove(b'*')
-    .remove(b'\'')
-    .remove(b'(')
-    .remove(b')');
 
 struct List {
     forms: Vec<Form>,
@@ -154,28 +145,6 @@ fn lines(list: &mut List, value: &str) {
     list.text("CRLF", value.replace('\n', "\r\n"));
 }
 
-fn cased(text: String, upper: bool) -> String {
-    if upper { text } else { lower_codes(&text) }
-}
-
-/// Lower-cases the digits of percent codes only.
-fn lower_codes(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut left = 0u32;
-    for c in text.chars() {
-        if c == '%' {
-            left = 3;
-        }
-        out.push(if left > 0 { c.to_ascii_lowercase() } else { c });
-        left = left.saturating_sub(1);
-    }
-    out
-}
-
-pub fn percent_component(value: &str) -> String {
-    utf8_percent_encode(value, COMPONENT).to_string()
-}
-
 fn percent(list: &mut List, value: &str) {
     let component = percent_component(value);
     let all: String = value.bytes().map(|b| format!("%{b:02X}")).collect();
@@ -255,39 +224,6 @@ fn escapes(list: &mut List, value: &str) {
     list.text("SQL", value.replace('\'', "''"));
 }
 
-fn units(c: char, upper: bool) -> String {
-    let mut buffer = [0; 2];
-    c.encode_utf16(&mut buffer)
-        .iter()
-        .map(|u| {
-            if upper {
-                format!("\\u{u:04X}")
-            } else {
-                format!("\\u{u:04x}")
-            }
-        })
-        .collect()
-}
-
-fn byte_or_unit(c: char, upper: bool) -> String {
-    match (c as u32, upper) {
-        (code @ 0..=0xff, true) => format!("\\x{code:02X}"),
-        (code @ 0..=0xff, false) => format!("\\x{code:02x}"),
-        _ => units(c, upper),
-    }
-}
-
-fn hex_join(bytes: &[u8], before: &str, between: &str, upper: bool) -> String {
-    let one = |b: &u8| {
-        if upper {
-            format!("{before}{b:02X}")
-        } else {
-            format!("{before}{b:02x}")
-        }
-    };
-    bytes.iter().map(one).collect::<Vec<_>>().join(between)
-}
-
 fn digits(list: &mut List, value: &str) {
     for (before, between) in [
         ("", ""),
@@ -327,34 +263,6 @@ fn encodings(list: &mut List, value: &str, long: bool) {
     }
 }
 
-/// The characters of an encoding with `bits` per character that hold nothing but the value:
-/// those at its borders mix in bits of its neighbours and differ from place to place.
-fn whole(text: &str, offset: usize, length: usize, bits: usize) -> &str {
-    let first = (offset * 8).div_ceil(bits);
-    let end = (offset + length) * 8 / bits;
-    &text[first..end]
-}
-
-/// RFC 4648 base32 without padding.
-pub fn base32(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-    let mut out = String::new();
-    let (mut held, mut bits) = (0u32, 0);
-    for byte in bytes {
-        held = (held << 8) | u32::from(*byte);
-        bits += 8;
-        while bits >= 5 {
-            bits -= 5;
-            out.push(ALPHABET[(held >> bits) as usize & 31] as char);
-        }
-        held &= (1 << bits) - 1;
-    }
-    if bits > 0 {
-        out.push(ALPHABET[(held << (5 - bits)) as usize & 31] as char);
-    }
-    out
-}
-
 fn scan_only(list: &mut List, value: &str) {
     let bytes = value.as_bytes();
     let little: Vec<u8> = value.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -388,43 +296,9 @@ fn scan_only(list: &mut List, value: &str) {
     }
 }
 
-pub fn rot13(value: &str) -> String {
-    let turn = |c: char, first: u8| ((c as u8 - first + 13) % 26 + first) as char;
-    value
-        .chars()
-        .map(|c| match c {
-            'a'..='z' => turn(c, b'a'),
-            'A'..='Z' => turn(c, b'A'),
-            c => c,
-        })
-        .collect()
-}
-
-fn quoted_printable(value: &str) -> String {
-    value
-        .bytes()
-        .map(|b| match b {
-            b' '..=b'~' if b != b'=' => (b as char).to_string(),
-            b => format!("={b:02X}"),
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base32_follows_the_rfc() {
-        for (plain, coded) in [
-            ("f", "MY"),
-            ("fo", "MZXQ"),
-            ("foo", "MZXW6"),
-            ("foobar", "MZXW6YTBOI"),
-        ] {
-            assert_eq!(base32(plain.as_bytes()), coded);
-        }
-    }
 
     #[test]
     fn base64_inside_holds_at_every_offset_with_any_neighbours() {

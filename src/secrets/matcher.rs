@@ -9,6 +9,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::fold;
 use super::forms::{Edge, Form, LONG, Remedy};
+use super::overlap::{Found, cut, merge, settle, word_in_bytes};
 
 /// One registered value or mask, as the matcher knows it.
 pub struct Entry {
@@ -56,14 +57,6 @@ struct Needles {
     needles: Vec<Needle>,
 }
 
-/// A place in a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    pub range: Range<usize>,
-    pub entry: usize,
-    pub form: &'static str,
-}
-
 /// Above this, a table of states would cost more memory than it saves time.
 const TABLE_LIMIT: usize = 48 * 1024;
 
@@ -96,6 +89,12 @@ impl Needles {
             automaton: automaton(&patterns),
             needles: list.into_iter().map(|(_, needle)| needle).collect(),
         }
+    }
+
+    /// Whether any needle is there at all; the haystack is made only if there are needles.
+    fn is_in(&self, haystack: impl FnOnce() -> Vec<u8>) -> bool {
+        let automaton = self.automaton.as_ref();
+        automaton.is_some_and(|automaton| automaton.is_match(&haystack()))
     }
 
     fn search(&self, haystack: &[u8], mut hit: impl FnMut(Range<usize>, Needle)) {
@@ -260,7 +259,7 @@ impl Matcher {
             }
         };
         self.exact.search(text.as_bytes(), &mut sort);
-        if self.loose.automaton.is_some() {
+        if self.loose.is_in(|| fold::folded(text)) {
             let view = fold::view(text);
             self.loose.search(&view.folded, |range, needle| {
                 let (start, end) = view.source(range.start, range.end);
@@ -279,96 +278,10 @@ impl Matcher {
     }
 }
 
-/// Accepts whole-word matches. A neighbouring match is a border as good as a space, because a
-/// placeholder will stand there: so accepting one may make room for the next.
-fn settle(text: &str, sure: &mut Vec<Found>, mut doubtful: Vec<Found>, own: &[Range<usize>]) {
-    loop {
-        let mut touching: Vec<Range<usize>> = sure.iter().map(|f| f.range.clone()).collect();
-        touching.extend(own.iter().cloned());
-        let starts: std::collections::HashSet<usize> = touching.iter().map(|r| r.start).collect();
-        let ends: std::collections::HashSet<usize> = touching.iter().map(|r| r.end).collect();
-        let covered = |at: usize| touching.iter().any(|r| r.start < at && at < r.end);
-        let (good, rest): (Vec<_>, Vec<_>) = doubtful.into_iter().partition(|found| {
-            let Range { start, end } = found.range.clone();
-            let free = |at: usize, set: &std::collections::HashSet<usize>| {
-                set.contains(&at) || !within_word(text, at) || covered(at)
-            };
-            free(start, &ends) && free(end, &starts)
-        });
-        sure.extend(good.iter().cloned());
-        doubtful = rest;
-        if good.is_empty() || doubtful.is_empty() {
-            return;
-        }
-    }
-}
-
-/// Whether `at` stands between two letters or digits.
-fn within_word(text: &str, at: usize) -> bool {
-    let before = text[..at].chars().next_back();
-    let after = text[at..].chars().next();
-    matches!((before, after), (Some(a), Some(b)) if a.is_alphanumeric() && b.is_alphanumeric())
-}
-
-fn word_in_bytes(bytes: &[u8], range: &Range<usize>) -> bool {
-    let word = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
-    let joined = |at: usize| at > 0 && word(at - 1) && word(at);
-    !joined(range.start) && !joined(range.end)
-}
-
-/// Takes the placeholders that stand there already out of the matches.
-fn cut(found: Vec<Found>, own: &[Range<usize>]) -> Vec<Found> {
-    if own.is_empty() {
-        return found;
-    }
-    let mut out = Vec::new();
-    for found in found {
-        let mut start = found.range.start;
-        let end = found.range.end;
-        let first = own.partition_point(|r| r.end <= start);
-        for place in own[first..].iter().take_while(|r| r.start < end) {
-            if start < place.start {
-                out.push(Found {
-                    range: start..place.start,
-                    ..found.clone()
-                });
-            }
-            start = place.end;
-        }
-        if start < end {
-            out.push(Found {
-                range: start..end,
-                ..found
-            });
-        }
-    }
-    out
-}
-
-/// Joins overlapping matches; the longest one gives its name.
-fn merge(mut found: Vec<Found>) -> Vec<Found> {
-    found.sort_by_key(|f| (f.range.start, std::cmp::Reverse(f.range.end), f.entry));
-    let mut out: Vec<(Found, usize)> = Vec::new();
-    for next in found {
-        let length = next.range.len();
-        match out.last_mut() {
-            Some((last, longest)) if next.range.start < last.range.end => {
-                last.range.end = last.range.end.max(next.range.end);
-                if length > *longest {
-                    *longest = length;
-                    (last.entry, last.form) = (next.entry, next.form);
-                }
-            }
-            _ => out.push((next, length)),
-        }
-    }
-    out.into_iter().map(|(found, _)| found).collect()
-}
-
 /// Folded needles of a value, if enough of it is left to be told from ordinary text.
 pub fn loose_needles(value: &str) -> Vec<Vec<u8>> {
     let mut needles = vec![fold::fold_plain(value)];
-    let unescaped = fold::view(value).folded;
+    let unescaped = fold::folded(value);
     if unescaped != needles[0] {
         needles.push(unescaped);
     }

@@ -9,11 +9,13 @@
 mod clean;
 pub mod command;
 pub mod decode;
+mod encodings;
 pub mod fold;
 pub mod forms;
 pub mod inject;
 mod matcher;
 pub mod origin;
+mod overlap;
 pub mod private_file;
 pub mod scan;
 pub mod scrub;
@@ -22,12 +24,11 @@ pub mod suspicious;
 pub mod totp;
 pub mod value;
 pub mod vault;
-mod vault_body;
 
 pub use scan::{LeakHit, ScanReport, Scanner};
 pub use scrub::{Clean, HIDDEN, Hit, Kind, Pattern, Scrubber, hide_user_name};
 pub use sources::{Credential, CredentialProblem, CredentialSettings, SourceError, Sources};
-pub use suspicious::{Suspicion, suspicious};
+pub use suspicious::{Suspicion, suspicious, suspicious_tree};
 pub use totp::Totp;
 pub use value::{EmptySecret, Secret};
-pub use vault::{Vault, VaultError};
+pub use vault::{Place, Unlock, Vault, VaultError};

@@ -3,6 +3,7 @@
 //! Values are known by `name.field`, never by name alone, and one value has one placeholder
 //! whoever registered it first.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -207,18 +208,22 @@ impl Scrubber {
 
     /// Whether a value stands in `text` in any form, also those that are never replaced.
     pub fn contains(&self, text: &str) -> bool {
-        let matcher = self.matcher();
-        !matcher.find_values(text).is_empty() || !matcher.find_hidden(text.as_bytes()).is_empty()
+        !self.leaks(text.as_bytes()).is_empty()
     }
 
     /// As [`Scrubber::contains`], for bytes about to leave. Compressed bytes must be unpacked
     /// first; [`super::Scanner`] does.
     pub fn contains_bytes(&self, bytes: &[u8]) -> bool {
+        !self.leaks(bytes).is_empty()
+    }
+
+    /// Which values stand in `bytes`: `name.field`, each once.
+    pub fn leaks(&self, bytes: &[u8]) -> Vec<String> {
         let matcher = self.matcher();
-        !matcher.find_hidden(bytes).is_empty()
-            || !matcher
-                .find_values(&String::from_utf8_lossy(bytes))
-                .is_empty()
+        let mut found = matcher.find_values(&String::from_utf8_lossy(bytes));
+        found.extend(matcher.find_hidden(bytes));
+        let labels: BTreeSet<&str> = found.iter().map(|f| matcher.label(f.entry)).collect();
+        labels.into_iter().map(str::to_owned).collect()
     }
 
     /// Values that can't be protected page-wide; each is said once.

@@ -186,6 +186,10 @@ fn egress_finds_forms_that_are_never_replaced() {
         .collect();
     assert!(scrubber.contains_bytes(&utf16));
     assert!(scrubber.contains("0303-RELLIT"));
+    assert_eq!(
+        scrubber.leaks(b"0303-RELLIT tiller-3030"),
+        ["site.password"]
+    );
     assert!(scrubber.contains_bytes(b"\xff\xfe tiller-3030 \xff"));
     assert!(!scrubber.contains("TILLER-303"));
 }
@@ -209,6 +213,26 @@ fn sets() -> impl Strategy<Value = (Vec<String>, Vec<(usize, String)>)> {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_cleaned_without_a_panic_and_cut_at_characters(
+        values in prop::collection::vec("\\PC{1,12}", 1..4),
+        text in "(\\PC|[%&\\\\;u0-9a-f\\x1b\\[])*",
+    ) {
+        let scrubber = Scrubber::new();
+        for (n, value) in values.iter().enumerate() {
+            scrubber.register(&format!("s{n}"), "x", &secret(value), Kind::Password);
+        }
+        let page = format!("{text}{}{text}", values[0]);
+        let once = scrubber.clean(&page);
+        let twice = scrubber.clean(&once);
+        prop_assert_eq!(twice.as_str(), once.as_str());
+        if values[0].len() >= forms::LONG && values[0].chars().count() >= SHORTEST {
+            prop_assert!(!once.contains(&values[0]));
+        }
+        let pieces: Vec<&str> = page.split_inclusive(' ').collect();
+        prop_assert_eq!(scrubber.clean_pieces(pieces.iter().copied()).len(), pieces.len());
+    }
 
     #[test]
     fn no_window_of_a_secret_survives((secrets, text) in sets()) {
@@ -252,4 +276,15 @@ proptest! {
         prop_assert_eq!(once.as_str(), twice.as_str());
         prop_assert!(scrubber.find(&once).is_empty());
     }
+}
+
+#[test]
+fn a_page_made_of_short_values_is_cleaned_in_reasonable_time() {
+    let scrubber = with(&[
+        ("site.pin", "tide", Kind::Password),
+        ("site.password", "hunter22tide", Kind::Password),
+    ]);
+    let page = "hunter22tidetide xtidex tide ".repeat(40_000);
+    let clean = scrubber.clean(&page);
+    assert!(clean.starts_with("‹site.password›‹site.pin› xtidex ‹site.pin› "));
 }

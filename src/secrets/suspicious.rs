@@ -1,6 +1,8 @@
 //! Strings that look like keys, for files that are committed: nobody registered them, so they
 //! can be known by their shape only. A finding names place and kind, never the string.
 
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -71,6 +73,27 @@ pub fn suspicious(text: &str) -> Vec<Suspicion> {
     found
 }
 
+/// As [`suspicious`], for every text file below `root`; links are not followed.
+pub fn suspicious_tree(root: &Path) -> io::Result<Vec<(PathBuf, Suspicion)>> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let mut entries = std::fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+        entries.sort_by_key(std::fs::DirEntry::path);
+        for entry in entries {
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file()
+                && let Ok(text) = String::from_utf8(std::fs::read(&path)?)
+            {
+                found.extend(suspicious(&text).into_iter().map(|s| (path.clone(), s)));
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// `hunter22` rather than `required`.
 fn no_plain_word(value: &str) -> bool {
     value.chars().any(char::is_alphabetic)
@@ -112,6 +135,20 @@ mod tests {
                 "{kind}: {found:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_tree_is_searched_file_by_file() {
+        let dir = tempfile::tempdir().expect("folder");
+        std::fs::create_dir(dir.path().join("sub")).expect("folder");
+        std::fs::write(dir.path().join("sub/a.yaml"), "x\npassword: hunter22").expect("file");
+        std::fs::write(dir.path().join("b.png"), b"\x89PNG password: hunter22").expect("file");
+        let found = suspicious_tree(dir.path()).expect("read");
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].0.clone(), found[0].1.line),
+            (dir.path().join("sub/a.yaml"), 2)
+        );
     }
 
     #[test]

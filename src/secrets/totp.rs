@@ -3,6 +3,7 @@
 use hmac::{Hmac, KeyInit, Mac};
 use zeroize::Zeroizing;
 
+use super::encodings;
 use super::value::Secret;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +93,11 @@ impl Totp {
         Secret::new(format!("{code:0width$}")).expect("a code has digits")
     }
 
+    /// The seed in base32, to be registered as a secret.
+    pub fn seed(&self) -> Secret {
+        Secret::new(encodings::base32(&self.key)).expect("a key is never empty")
+    }
+
     /// Seconds for which the code of `seconds` still holds.
     pub fn remaining(&self, seconds: u64) -> u64 {
         self.period - seconds % self.period
@@ -136,14 +142,13 @@ fn base32(text: &str) -> Option<Zeroizing<Vec<u8>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secrets::forms;
 
     fn parse(text: &str) -> Result<Totp, TotpError> {
         Totp::parse(&Secret::new(text.into()).expect("text"))
     }
 
     fn code(algorithm: &str, key: &[u8], seconds: u64) -> String {
-        let seed = forms::base32(key);
+        let seed = encodings::base32(key);
         let uri = format!("otpauth://totp/x?secret={seed}&digits=8&algorithm={algorithm}");
         parse(&uri).expect("seed").at(seconds).expose().to_owned()
     }

@@ -38,7 +38,7 @@ impl Sink for File {
 }
 
 struct Entry {
-    line: Vec<u8>,
+    line: serde_json::Result<Vec<u8>>,
     durable: bool,
     done: Done,
 }
@@ -62,7 +62,7 @@ impl Done {
 /// How a journal ended.
 #[derive(Debug)]
 pub struct JournalEnd {
-    /// The first fault, if there was one.
+    /// The first fault, if there was one; also an entry that could not be made a line.
     pub trouble: Option<StoreError>,
     /// Lines the disk does not have, oldest first.
     pub unwritten: Vec<String>,
@@ -121,6 +121,7 @@ impl<T: Serialize> Journal<T> {
     }
 
     async fn send(&self, entry: &T, durable: bool) {
+<<<<<<< HEAD
         let (done, written) = oneshot::channel();
         if self.queue(entry, durable, Done::Task(done)) {
             let _ = written.await;
@@ -154,6 +155,22 @@ impl<T: Serialize> Journal<T> {
         let (done, written) = std::sync::mpsc::sync_channel(1);
         if self.queue(entry, durable, Done::Thread(done)) {
             let _ = written.recv();
+=======
+        let line = serde_json::to_vec(entry).map(|mut line| {
+            line.push(b'\n');
+            line
+        });
+        let (done, written) = oneshot::channel();
+        if let Some(entries) = &self.entries {
+            let sent = entries.send(Entry {
+                line,
+                durable,
+                done,
+            });
+            if sent.is_ok() {
+                let _ = written.await;
+            }
+>>>>>>> secrets
         }
     }
 
@@ -205,6 +222,15 @@ fn write_all(path: &Path, mut sink: Box<dyn Sink>, incoming: &mpsc::Receiver<Ent
         done,
     } in incoming
     {
+        let line = match line {
+            Ok(line) => line,
+            Err(error) => {
+                // The kind only: the entry itself is not for messages.
+                let error = io::Error::other(error.classify_name());
+                trouble.get_or_insert(StoreError::new(path, error));
+                continue;
+            }
+        };
         // Once lines are kept, later ones wait behind them: order is part of the journal.
         if kept.is_empty() {
             let mut outcome = sink.append(&line);

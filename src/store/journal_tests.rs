@@ -135,3 +135,16 @@ async fn f28_a_full_disk_keeps_lines_in_order_and_tries_again_at_the_end() {
     assert_eq!(end.unwritten.len(), 1);
     assert!(end.unwritten[0].contains("\"n\":7"));
 }
+
+#[tokio::test]
+async fn an_entry_that_is_no_line_is_trouble_and_the_rest_goes_on() {
+    let dir = tempfile::tempdir().expect("folder");
+    let path = dir.path().join("events.jsonl");
+    let journal = Journal::create(&path).expect("create");
+    let bad = std::collections::BTreeMap::from([(vec![1], "a key must be a string")]);
+    journal.emit(&bad).await;
+    journal.emit(&Default::default()).await;
+    assert!(journal.close().trouble.is_some());
+    let (entries, _) = read::<serde_json::Value>(&path).expect("read");
+    assert_eq!(entries, [serde_json::json!({})]);
+}

@@ -29,6 +29,7 @@ pub enum LeakOrIo {
 
 /// Writes the files of a run, each scanned first.
 pub struct Outgoing {
+    run: PathBuf,
     quarantine: PathBuf,
 }
 
@@ -36,14 +37,15 @@ impl Outgoing {
     /// Notes about refused files go to `<run>/quarantine/`, which only its owner may enter.
     pub fn new(run: &Path) -> Self {
         Self {
+            run: run.to_owned(),
             quarantine: run.join("quarantine"),
         }
     }
 
     /// Writes `bytes` whole, or refuses them and leaves a note without them.
     pub fn write(&self, path: &Path, bytes: &[u8], scanner: &Scanner) -> Result<Written, LeakOrIo> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let hits = scanner.scan_bytes(&name, bytes);
+        let name = path.strip_prefix(&self.run).unwrap_or(path);
+        let hits = scanner.scan_bytes(&name.to_string_lossy(), bytes);
         if !hits.is_empty() {
             let note = self.note(path, &hits, scanner)?;
             let path = PathBuf::from(scanner.scrubber().clean(&path.to_string_lossy()).as_str());
@@ -127,6 +129,8 @@ mod tests {
             .mode();
         assert_eq!(mode & 0o777, 0o700);
         assert_eq!(scanner.scan_tree(dir.path()).hits().count(), 0);
+        let folder = dir.path().join("tiller-3030/report.txt");
+        assert!(out.write(&folder, b"x", &scanner).is_err(), "folders too");
         let named = dir.path().join("TILLER-3030.txt");
         assert!(
             out.write(&named, b"x", &scanner).is_err(),

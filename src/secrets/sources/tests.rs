@@ -56,6 +56,12 @@ fn r3_the_environment_serves_a_name() {
     assert_eq!(credential.origin.as_deref(), Some("https://code.test"));
     assert!(credential.totp.is_some());
     assert_eq!(credential.source, SourceKind::Environment);
+    let scrubber = Scrubber::new();
+    credential.register(&scrubber);
+    assert_eq!(
+        scrubber.clean("alice, TILLER-3030, GEZDGNBVGY3TQOJQ"),
+        "‹code-host-user.username›, ‹code-host-user.password›, ‹code-host-user.totp›"
+    );
 }
 
 #[test]

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::private_file;
-use super::value::Secret;
+use super::error::VaultError;
+use crate::secrets::private_file;
+use crate::secrets::value::Secret;
 
 /// The one kind of binding there is so far.
 pub const KIND_WEB: &str = "web";
@@ -23,6 +24,32 @@ pub struct Listed {
     pub fields: Vec<String>,
     pub created: String,
     pub rotated: Option<String>,
+}
+
+impl Listed {
+    /// Only credentials of kind `web` may be filled into a page (R24).
+    pub fn for_pages(&self) -> Result<(), VaultError> {
+        if self.kind == KIND_WEB {
+            return Ok(());
+        }
+        Err(VaultError::NotForPages {
+            name: self.name.clone(),
+            kind: self.kind.clone(),
+        })
+    }
+}
+
+impl From<&Record> for Listed {
+    fn from(record: &Record) -> Self {
+        Self {
+            name: record.name.clone(),
+            origin: record.origin.clone(),
+            kind: record.kind.clone(),
+            fields: record.fields.keys().cloned().collect(),
+            created: record.created.clone(),
+            rotated: record.rotated.clone(),
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -90,15 +117,7 @@ impl Body {
     }
 
     pub fn listed(&self) -> Vec<Listed> {
-        let listed = |r: &Record| Listed {
-            name: r.name.clone(),
-            origin: r.origin.clone(),
-            kind: r.kind.clone(),
-            fields: r.fields.keys().cloned().collect(),
-            created: r.created.clone(),
-            rotated: r.rotated.clone(),
-        };
-        self.records.iter().map(listed).collect()
+        self.records.iter().map(Listed::from).collect()
     }
 
     pub fn has(&self, name: &str) -> bool {

@@ -2,15 +2,19 @@
 //! source that has anything for a name serves it whole; a hole in it is an error, not a reason
 //! to look further, so that nobody signs in with half of one account and half of another.
 
+mod error;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 
-use super::command::{CommandError, CommandLine, TIME_LIMIT};
-use super::origin::{self, OriginError};
-use super::totp::{Totp, TotpError};
+pub use self::error::{CredentialProblem, SourceError};
+use super::command::{CommandLine, TIME_LIMIT};
+use super::origin;
+use super::scrub::{Kind, Scrubber};
+use super::totp::Totp;
 use super::value::Secret;
-use super::vault::{Vault, VaultError};
+use super::vault::{Listed, Vault, VaultError};
 
 /// A table `[credentials.<name>]` of the settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Deserialize)]
@@ -68,68 +72,23 @@ pub struct Credential {
     pub source: SourceKind,
 }
 
-/// Why a name can't serve, known before any browser starts.
-#[derive(Debug, thiserror::Error)]
-#[error("credential {name}: {error}")]
-pub struct CredentialProblem {
-    pub name: String,
-    #[source]
-    pub error: SourceError,
-}
+type Environment = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 
-impl CredentialProblem {
-    /// Exit code: 3 for a vault that can't be read, 2 for what a person has to write.
-    pub fn exit(&self) -> i32 {
-        match &self.error {
-            SourceError::Vault(_) => 3,
-            _ => 2,
+impl Credential {
+    /// Makes every value known to the scrubber, the TOTP seed included. Before anything is typed.
+    pub fn register(&self, scrubber: &Scrubber) {
+        for (field, value) in &self.fields {
+            let kind = match field.as_str() {
+                "username" => Kind::Username,
+                _ => Kind::Password,
+            };
+            scrubber.register(&self.name, field, value, kind);
+        }
+        if let Some(totp) = &self.totp {
+            scrubber.register(&self.name, "totp", &totp.seed(), Kind::Key);
         }
     }
 }
-
-#[derive(Debug, thiserror::Error)]
-pub enum SourceError {
-    #[error("the name may hold a-z, 0-9 and - only")]
-    BadName,
-    #[error(
-        "no source has it: set {variable}, run `rehearsal credentials add {name} --origin …`, or \
-         name a command under [credentials.{name}] in rehearsal.toml"
-    )]
-    NoSource { name: String, variable: String },
-    #[error("the environment variable {variable} is set but empty")]
-    SetButEmpty { variable: String },
-    #[error("the environment variable {variable} is not UTF-8 text")]
-    NotText { variable: String },
-    #[error("the {from} has no {field}{hint}; no other source is asked")]
-    NoField {
-        from: SourceKind,
-        field: String,
-        hint: String,
-    },
-    #[error(
-        "it has no origin: set {variable}, or `origin` under [credentials.{name}] in rehearsal.toml"
-    )]
-    NoOrigin { name: String, variable: String },
-    #[error("its origin {0}")]
-    Origin(#[from] OriginError),
-    #[error(
-        "rehearsal.toml binds it to {settings}, the vault to {vault}; make them the same, or drop \
-         the one in rehearsal.toml"
-    )]
-    OriginsDiffer { settings: String, vault: String },
-    #[error("its TOTP seed {0}")]
-    Totp(#[from] TotpError),
-    #[error("the command for its {field} {error}")]
-    Command {
-        field: String,
-        #[source]
-        error: CommandError,
-    },
-    #[error(transparent)]
-    Vault(#[from] VaultError),
-}
-
-type Environment = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 
 /// Names in, values out.
 pub struct Sources {
@@ -140,8 +99,16 @@ pub struct Sources {
     wanted: BTreeMap<String, Vec<String>>,
 }
 
-/// What the environment has for a name.
-type FromEnvironment = BTreeMap<String, Secret>;
+/// A name's fields; without a value where it was only asked whether they are there.
+type Fields = BTreeMap<String, Option<Secret>>;
+
+/// How far to go for a name.
+enum Look {
+    /// Open the vault, run the command.
+    Values,
+    /// See whether everything is there. The vault's list is read once for all names.
+    Names(Option<Vec<Listed>>),
+}
 
 impl Sources {
     /// The real environment; no vault yet.
@@ -178,47 +145,47 @@ impl Sources {
 
     /// What stands in the way of using these names. Runs no command.
     pub fn check<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<CredentialProblem> {
-        let problem = |name: &str, error| CredentialProblem {
-            name: name.to_owned(),
-            error,
-        };
-        names
-            .into_iter()
-            .filter_map(|name| Some(problem(name, self.serve(name, false).err()?)))
-            .collect()
+        let mut look = Look::Names(None);
+        let mut problems = Vec::new();
+        for name in names {
+            if let Err(error) = self.serve(name, &mut look) {
+                let name = name.to_owned();
+                problems.push(CredentialProblem { name, error });
+            }
+        }
+        problems
+    }
+
+    /// What a person should know about the vault after [`Sources::check`] or [`Sources::load`].
+    pub fn warning(&self) -> Option<String> {
+        self.vault.as_ref()?.warning()
     }
 
     /// The values of a name. Blocks: it may open the vault or run a command.
     pub fn load(&self, name: &str) -> Result<Credential, SourceError> {
-        self.serve(name, true)
+        self.serve(name, &mut Look::Values)
     }
 
-    /// With `run`, commands are run; without, they are taken to print what they should.
-    fn serve(&self, name: &str, run: bool) -> Result<Credential, SourceError> {
+    fn serve(&self, name: &str, look: &mut Look) -> Result<Credential, SourceError> {
         if !is_name(name) {
             return Err(SourceError::BadName);
         }
-        let in_environment = self.environment_fields(name)?;
-        if !in_environment.is_empty() {
-            self.complete(name, SourceKind::Environment, |f| {
-                in_environment.contains_key(f)
-            })?;
-            let origin = self.origin(name)?;
-            return finish(name, origin, in_environment, SourceKind::Environment);
+        let fields = self.in_environment(name)?;
+        if !fields.is_empty() {
+            self.complete(name, SourceKind::Environment, &fields)?;
+            return finish(name, self.origin(name)?, fields, SourceKind::Environment);
         }
-        if let Some(vault) = &self.vault
-            && let Some(record) = vault.get(name)?
-        {
-            self.complete(name, SourceKind::Vault, |f| record.fields.contains_key(f))?;
+        if let Some((origin, fields)) = self.in_vault(name, look)? {
+            self.complete(name, SourceKind::Vault, &fields)?;
             if let Some(settings) = self.settings_origin(name)?
-                && settings != record.origin
+                && settings != origin
             {
                 return Err(SourceError::OriginsDiffer {
                     settings,
-                    vault: record.origin,
+                    vault: origin,
                 });
             }
-            return finish(name, record.origin, record.fields, SourceKind::Vault);
+            return finish(name, origin, fields, SourceKind::Vault);
         }
         let Some(commands) = self.settings.get(name).and_then(|s| s.command.as_ref()) else {
             return Err(SourceError::NoSource {
@@ -227,19 +194,38 @@ impl Sources {
             });
         };
         let commands = commands.fields();
-        self.complete(name, SourceKind::Command, |f| commands.contains_key(f))?;
+        let mut fields: Fields = commands.keys().map(|f| ((*f).to_owned(), None)).collect();
+        self.complete(name, SourceKind::Command, &fields)?;
         let origin = self.origin(name)?;
-        let mut fields = BTreeMap::new();
-        for (field, line) in commands.into_iter().filter(|_| run) {
-            let value = line
-                .secret(TIME_LIMIT)
-                .map_err(|error| SourceError::Command {
-                    field: field.to_owned(),
-                    error,
-                })?;
-            fields.insert(field.to_owned(), value);
+        if matches!(look, Look::Values) {
+            fields = run(commands)?;
         }
         finish(name, origin, fields, SourceKind::Command)
+    }
+
+    fn in_vault(
+        &self,
+        name: &str,
+        look: &mut Look,
+    ) -> Result<Option<(String, Fields)>, VaultError> {
+        let Some(vault) = self.vault.as_ref().filter(|vault| vault.exists()) else {
+            return Ok(None);
+        };
+        let listed = match look {
+            Look::Values => {
+                let opened = vault.get(name)?;
+                let value = |(field, value)| (field, Some(value));
+                return Ok(opened.map(|o| (o.origin, o.fields.into_iter().map(value).collect())));
+            }
+            Look::Names(Some(listed)) => listed,
+            Look::Names(none) => none.insert(vault.list()?),
+        };
+        let Some(entry) = listed.iter().find(|entry| entry.name == name) else {
+            return Ok(None);
+        };
+        entry.for_pages()?;
+        let fields = entry.fields.iter().map(|f| (f.clone(), None));
+        Ok(Some((entry.origin.clone(), fields.collect())))
     }
 
     fn needed(&self, name: &str) -> Vec<String> {
@@ -251,13 +237,9 @@ impl Sources {
         }
     }
 
-    fn complete(
-        &self,
-        name: &str,
-        from: SourceKind,
-        has: impl Fn(&str) -> bool,
-    ) -> Result<(), SourceError> {
-        match self.needed(name).into_iter().find(|field| !has(field)) {
+    fn complete(&self, name: &str, from: SourceKind, fields: &Fields) -> Result<(), SourceError> {
+        let mut needed = self.needed(name).into_iter();
+        match needed.find(|field| !fields.contains_key(field)) {
             None => Ok(()),
             Some(field) => Err(SourceError::NoField {
                 from,
@@ -271,14 +253,14 @@ impl Sources {
         }
     }
 
-    fn environment_fields(&self, name: &str) -> Result<FromEnvironment, SourceError> {
+    fn in_environment(&self, name: &str) -> Result<Fields, SourceError> {
         let mut fields = BTreeMap::new();
         let mut names = vec!["username", "password", "totp"];
         let wanted = self.wanted.get(name).into_iter().flatten();
         names.extend(wanted.map(String::as_str));
         for field in names {
             if let Some(value) = self.variable(&variable(name, field))? {
-                fields.insert(field.to_owned(), value);
+                fields.insert(field.to_owned(), Some(value));
             }
         }
         Ok(fields)
@@ -317,16 +299,29 @@ impl Sources {
     }
 }
 
+fn run(commands: BTreeMap<&str, &CommandLine>) -> Result<Fields, SourceError> {
+    let mut fields = Fields::new();
+    for (field, line) in commands {
+        let value = line.secret(TIME_LIMIT);
+        let value = value.map_err(|error| SourceError::Command {
+            field: field.to_owned(),
+            error,
+        })?;
+        fields.insert(field.to_owned(), Some(value));
+    }
+    Ok(fields)
+}
+
 fn finish(
     name: &str,
     origin: String,
-    mut fields: BTreeMap<String, Secret>,
+    fields: Fields,
     source: SourceKind,
 ) -> Result<Credential, SourceError> {
-    let totp = fields
-        .remove("totp")
-        .map(|seed| Totp::parse(&seed))
-        .transpose()?;
+    let values = fields.into_iter().filter_map(|(f, v)| Some((f, v?)));
+    let mut fields: BTreeMap<String, Secret> = values.collect();
+    let totp = fields.remove("totp");
+    let totp = totp.map(|seed| Totp::parse(&seed)).transpose()?;
     Ok(Credential {
         name: name.to_owned(),
         origin: Some(origin),
@@ -348,5 +343,4 @@ pub fn variable(name: &str, field: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "sources_tests.rs"]
 mod tests;

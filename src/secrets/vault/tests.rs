@@ -1,5 +1,6 @@
 use super::*;
 use crate::secrets::{Kind, Scrubber};
+use std::path::Path;
 
 struct Home(tempfile::TempDir);
 
@@ -82,6 +83,11 @@ fn a_credential_is_kept_listed_rotated_and_removed() {
         Err(VaultError::Unknown(_))
     ));
     assert!(vault.get("code-host-user").expect("open").is_none());
+    let seed = BTreeMap::from([("totp".to_owned(), secret("not base32!"))]);
+    assert!(matches!(
+        vault.add("other", "http://code.test", seed),
+        Err(VaultError::Totp(_))
+    ));
     assert!(matches!(
         vault.add("Bad_Name", "http://code.test", fields("x")),
         Err(VaultError::BadName)
@@ -156,11 +162,11 @@ fn r11_a_wrong_key_fails_closed() {
 fn a_file_made_by_someone_with_the_public_key_only_is_refused() {
     let home = Home::new();
     let vault = home.filled();
-    let Key::Identity(identity) = vault.key().expect("key") else {
+    let Key::Identity(identity) = vault.unlock.key().expect("key") else {
         panic!("identity")
     };
     let body = Body::new("forged".into());
-    let plain = vault_body::render(&body, Zeroizing::new("not the identity".into()));
+    let plain = body::render(&body, Zeroizing::new("not the identity".into()));
     let sealed = age::encrypt(&identity.to_public(), &plain).expect("encrypt");
     private_file::replace(&home.place().file, &sealed).expect("write");
     assert!(matches!(vault.list(), Err(VaultError::Forged(_))));
@@ -265,6 +271,9 @@ fn a_passphrase_opens_and_a_wrong_one_does_not() {
     let with = |text: &str| Vault::new(home.place(), Unlock::Passphrase(secret(text)));
     with("correct horse").create().expect("create");
     assert!(with("correct horse").list().expect("opens").is_empty());
+    assert!(home.vault().wants_passphrase().expect("header"));
+    private_file::create(&home.place().identity_file, other_identity().as_bytes()).expect("key");
+    assert!(matches!(home.vault().list(), Err(VaultError::WrongKey(_))));
     let error = with("wrong horse").list().expect_err("refused");
     assert!(matches!(error, VaultError::WrongKey(_)), "{error}");
 }
@@ -313,4 +322,12 @@ fn the_place_follows_the_environment() {
     let set = set.expect("place");
     assert_eq!((set.file, set.state), ("/v".into(), "/s/rehearsal".into()));
     assert_eq!(from(&[]), None);
+}
+
+fn other_identity() -> String {
+    use age::secrecy::ExposeSecret;
+    age::x25519::Identity::generate()
+        .to_string()
+        .expose_secret()
+        .to_owned()
 }
