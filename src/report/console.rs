@@ -268,21 +268,6 @@ impl<W: Write> Console<W> {
             .to_owned()]);
     }
 
-<<<<<<< HEAD
-    fn dim(&self, label: &str, width: usize) -> String {
-        self.paint(&format!("{label:>12}"), Paint::new().dimmed()) + " ".repeat(width - 12).as_str()
-    }
-
-    fn paint(&self, text: &str, paint: Paint) -> String {
-        if self.style.colour {
-            format!("{paint}{text}{paint:#}")
-        } else {
-            text.to_owned()
-        }
-    }
-
-=======
->>>>>>> report
     fn print(&mut self, lines: &[String]) {
         let Some(out) = &mut self.out else { return };
         let mut write = || {

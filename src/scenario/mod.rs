@@ -37,6 +37,18 @@ pub use target::{TargetError, parse_target};
 pub use vars::{Vars, bind, bind_flow};
 pub use verbs::{Primitive, Row, VERBS, help as verb_help, row_of};
 
+/// A step as an English sentence, whatever language it was written in: for console and tutorials.
+pub fn say_english(step: &Step) -> String {
+    static LEXICONS: std::sync::LazyLock<Lexicons> = std::sync::LazyLock::new(Lexicons::default);
+    say(step, LEXICONS.english())
+}
+
+/// An `expect` line as it is written in a file.
+pub fn say_expectation(line: &Expectation) -> String {
+    let flow = written::flow(&written::expectation(line));
+    flow.strip_prefix('{').and_then(|f| f.strip_suffix('}')).map_or(flow.clone(), |inside| inside.trim().to_owned())
+}
+
 use bind::direction as bind_to_direction;
 
 fn bind_direction(word: &str) -> bool {

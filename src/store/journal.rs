@@ -121,7 +121,6 @@ impl<T: Serialize> Journal<T> {
     }
 
     async fn send(&self, entry: &T, durable: bool) {
-<<<<<<< HEAD
         let (done, written) = oneshot::channel();
         if self.queue(entry, durable, Done::Task(done)) {
             let _ = written.await;
@@ -129,15 +128,10 @@ impl<T: Serialize> Journal<T> {
     }
 
     fn queue(&self, entry: &T, durable: bool, done: Done) -> bool {
-        let mut line = match serde_json::to_vec(entry) {
-            Ok(line) => line,
-            // Types with string keys always serialise; the fault is named, never the entry.
-            Err(error) => {
-                let note = serde_json::json!({ "unwritable": error.classify_name() });
-                note.to_string().into_bytes()
-            }
-        };
-        line.push(b'\n');
+        let line = serde_json::to_vec(entry).map(|mut line| {
+            line.push(b'\n');
+            line
+        });
         self.entries.as_ref().is_some_and(|entries| {
             entries
                 .send(Entry {
@@ -155,22 +149,8 @@ impl<T: Serialize> Journal<T> {
         let (done, written) = std::sync::mpsc::sync_channel(1);
         if self.queue(entry, durable, Done::Thread(done)) {
             let _ = written.recv();
-=======
-        let line = serde_json::to_vec(entry).map(|mut line| {
-            line.push(b'\n');
-            line
-        });
-        let (done, written) = oneshot::channel();
-        if let Some(entries) = &self.entries {
-            let sent = entries.send(Entry {
-                line,
-                durable,
-                done,
-            });
-            if sent.is_ok() {
-                let _ = written.await;
-            }
->>>>>>> secrets
+        }
+    }
         }
     }
 
