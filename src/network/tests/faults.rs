@@ -27,7 +27,7 @@ fn impatient(address: std::net::SocketAddr) -> crate::network::ProxyConfig {
         connections: 4,
         head: Duration::from_millis(200),
         idle: Duration::from_millis(400),
-        connect: Duration::from_millis(200),
+        connect: PATIENCE,
         answer: Duration::from_millis(200),
     };
     config

@@ -239,7 +239,7 @@ fn special_addresses_are_not_public() {
 }
 
 #[tokio::test]
-async fn r89_a_secret_in_an_address_is_stopped_however_it_is_encoded() {
+async fn a_secret_in_an_address_is_stopped_however_it_is_encoded() {
     let site = site().await;
     let mut config = config([
         mapped("http://code.test", site.address),

@@ -94,7 +94,10 @@ async fn f46_an_upstream_proxy_that_refuses_or_never_answers_is_reported() {
     ] {
         let mut config = config([public("https://shop.example")]);
         config.upstream = proxy_at(address);
-        config.limits.connect = Duration::from_millis(300);
+        // Only the silent one is waited out.
+        if status == 504 {
+            config.limits.connect = Duration::from_millis(300);
+        }
         let mut rig = rig(config).await;
         let mut client = rig.secure("shop.example:443").await;
         client
