@@ -151,8 +151,6 @@ impl<T: Serialize> Journal<T> {
             let _ = written.recv();
         }
     }
-        }
-    }
 
     /// Ends the journal: tries once more to write what was kept, syncs, and says what is missing.
     pub fn close(mut self) -> JournalEnd {

@@ -112,7 +112,7 @@ impl<W: Write> Console<W> {
 
     /// A verdict that came after its scenario's line.
     pub(super) fn dim(&self, label: &str, width: usize) -> String {
-        self.paint(&format!("{label:>12}"), Paint::new().dimmed()) + &" ".repeat(width - 12)
+        self.paint(&format!("{label:>12}"), Paint::new().dimmed()) + " ".repeat(width - 12).as_str()
     }
 
     pub(super) fn paint(&self, text: &str, paint: Paint) -> String {

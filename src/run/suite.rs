@@ -1,0 +1,463 @@
+//! The whole run: workers, browsers, fixtures' life, repeats and retries, interrupt.
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::broker::{Broker, Limits, Setup};
+use crate::driver::Browser;
+use crate::event::{Failure, RunStarted, ScenarioFinished, ScenarioStarted, Selected, Status, TearDown, What};
+use crate::network::{DenyAll, Mode as NetMode, Proxy, ProxyConfig};
+use crate::plan::{Confirmed, Plan, Planned};
+use crate::policy::{AllowSet, Gate, Scheme, Suggestion};
+use crate::scenario::{Fixture, FixtureKind, FixtureScope, NetworkMode};
+use crate::secrets::{Credential, Kind, Scrubber};
+use crate::store::RunFolder;
+
+use super::attempt::{AttemptRun, Ended};
+use super::closing;
+use super::emit::{Attempt, Stream};
+use super::servers::Running;
+use super::settings::RunContext;
+
+/// How a run ended, beside what its events say.
+#[derive(Debug, Default)]
+pub struct RunEnd {
+    /// Lines for `--suggest`.
+    pub suggestions: Vec<Suggestion>,
+}
+
+/// One scenario to be run once more.
+#[derive(Clone, Copy)]
+struct Job {
+    index: usize,
+    attempt: u32,
+}
+
+struct Shared {
+    plan: Plan,
+    context: RunContext,
+    stream: Stream,
+    folder: RunFolder,
+    queue: Mutex<VecDeque<Job>>,
+    /// Servers with scope `run`, started once.
+    common: tokio::sync::Mutex<BTreeMap<String, Arc<Running>>>,
+    suggestions: Mutex<Vec<Suggestion>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a plan to its end, whatever happens; every selected scenario gets a final event.
+pub async fn run(plan: Plan, context: RunContext, stream: Stream, folder: RunFolder) -> (RunEnd, Stream, RunFolder, RunContext) {
+    stream.run(What::RunStarted(header(&plan, &context)));
+    let mut parallel = VecDeque::new();
+    let mut serial = VecDeque::new();
+    for (index, planned) in plan.scenarios.iter().enumerate() {
+        if let Some((status, failure)) = refused(planned, &context) {
+            say_not_run(&stream.attempt(planned.id(), 1), planned, status, failure);
+            continue;
+        }
+        let queue = if planned.scenario.serial { &mut serial } else { &mut parallel };
+        for attempt in 1..=context.repeat.max(1) {
+            queue.push_back(Job { index, attempt });
+        }
+    }
+    let shared = Arc::new(Shared {
+        plan,
+        context,
+        stream,
+        folder,
+        queue: Mutex::new(parallel),
+        common: tokio::sync::Mutex::new(BTreeMap::new()),
+        suggestions: Mutex::new(Vec::new()),
+    });
+    let waiting = lock(&shared.queue).len();
+    run_workers(&shared, shared.context.jobs.clamp(1, waiting.max(1))).await;
+    *lock(&shared.queue) = serial;
+    run_workers(&shared, 1).await;
+    let common = std::mem::take(&mut *shared.common.lock().await);
+    for (_, server) in common {
+        if let Ok(server) = Arc::try_unwrap(server)
+            && let Err(error) = server.stop().await
+        {
+            shared.stream.run(What::TearDown(TearDown { what: "fixture".into(), ok: false, detail: Some(error) }));
+        }
+    }
+    // Workers are gone, so nobody else holds it.
+    let shared = match Arc::try_unwrap(shared) {
+        Ok(shared) => shared,
+        Err(_) => unreachable!("every worker was waited for"),
+    };
+    let mut suggestions = shared.suggestions.into_inner().unwrap_or_else(PoisonError::into_inner);
+    suggestions.sort_by_key(ToString::to_string);
+    suggestions.dedup();
+    (RunEnd { suggestions }, shared.stream, shared.folder, shared.context)
+}
+
+fn header(plan: &Plan, context: &RunContext) -> RunStarted {
+    RunStarted {
+        format: crate::event::FORMAT,
+        version: env!("CARGO_PKG_VERSION").into(),
+        run_id: context.run_id.clone(),
+        browser: context.browser_words.clone(),
+        driver: context.driver_words.clone(),
+        network: match context.network {
+            NetworkMode::Inspect => "inspect".into(),
+            NetworkMode::Tunnel => "tunnel: methods not judged on HTTPS".into(),
+        },
+        model: context.model.as_ref().map(|m| m.shown()),
+        mode: context.mode.words(),
+        suite: context.suite_root.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_else(|| ".".into()),
+        selected: plan
+            .scenarios
+            .iter()
+            .map(|p| Selected {
+                id: p.id().to_owned(),
+                name: p.scenario.name.value.clone(),
+                file: p.scenario.source.path.to_string_lossy().into_owned(),
+                tags: p.scenario.tags.iter().map(|t| t.value.clone()).collect(),
+            })
+            .collect(),
+        jobs: context.jobs as u32,
+    }
+}
+
+/// What keeps a scenario from being run at all, known before any browser.
+fn refused(planned: &Planned, context: &RunContext) -> Option<(Status, Failure)> {
+    let failure = |reason: &str, message: String, help: String| Failure { reason: reason.into(), message, help: Some(help), ..Failure::default() };
+    if planned.gate == Confirmed::Unconfirmed {
+        let message = format!("it would change something and nobody confirmed it: {}", planned.changes.join("; "));
+        let help = format!("confirm it with `--confirm {}`, or all with `--confirm-writes`", planned.id());
+        return Some((Status::Refused, failure("unconfirmed_write", message, help)));
+    }
+    if !planned.needs_model {
+        return None;
+    }
+    if context.mode.locked {
+        let help = "run without `--locked` once and accept the lock that is proposed".to_owned();
+        return Some((Status::Pending, failure("no_lock", "it has a goal and no approved lock".into(), help)));
+    }
+    if context.model.is_none() || context.mode.offline {
+        let why = if context.mode.offline { "`--offline` asks none" } else { "no model is configured" };
+        let help = "set OPENAI_BASE_URL and OPENAI_API_KEY or `[model]` in rehearsal.toml, or write steps".to_owned();
+        return Some((Status::Environment, failure("no_model", format!("its goal needs a model, and {why}"), help)));
+    }
+    None
+}
+
+/// A scenario that never opened a page still has a beginning and an end in the record.
+pub(super) fn say_not_run(say: &Attempt, planned: &Planned, status: Status, failure: Failure) {
+    let wish = planned.scenario.tutorial.as_ref();
+    say.say(What::ScenarioStarted(ScenarioStarted {
+        name: planned.scenario.name.value.clone(),
+        goal: planned.scenario.goal.as_ref().map(|g| g.value.clone()),
+        start: crate::page::shown_address(&planned.scenario.start.value),
+        tutorial: wish.is_some(),
+        tutorial_title: wish.and_then(|w| w.title.clone()),
+        tutorial_pictures: wish.and_then(|w| w.pictures),
+        digest: planned.digest.clone(),
+    }));
+    let help = failure.help.map(|h| format!("; {h}")).unwrap_or_default();
+    say.say_durably(What::ScenarioFinished(ScenarioFinished {
+        status,
+        reason: failure.reason,
+        message: format!("{}{help}", failure.message),
+        failed_step: None,
+        as_expected: false,
+        signed_in_by: None,
+        wrote: false,
+        ms: 0,
+        choosers: BTreeMap::new(),
+        model_calls: 0,
+        tokens: 0,
+        ms_by_part: BTreeMap::new(),
+    }));
+}
+
+async fn run_workers(shared: &Arc<Shared>, count: usize) {
+    if lock(&shared.queue).is_empty() {
+        return;
+    }
+    let workers: Vec<_> = (0..count)
+        .map(|_| {
+            let shared = shared.clone();
+            tokio::spawn(async move { Worker::new(shared).work().await })
+        })
+        .collect();
+    for worker in workers {
+        // A panic in one worker must not take the others' results with it.
+        if let Err(error) = worker.await {
+            shared.stream.run(What::TearDown(TearDown { what: "worker".into(), ok: false, detail: Some(panic_words(error)) }));
+        }
+    }
+}
+
+fn panic_words(error: tokio::task::JoinError) -> String {
+    if error.is_panic() { "a worker panicked; its scenario is not finished".into() } else { "a worker was cancelled".into() }
+}
+
+/// One browser and its fixtures, used for one scenario after another.
+struct Worker {
+    shared: Arc<Shared>,
+    browser: Option<Browser>,
+    deny: Option<DenyAll>,
+    servers: BTreeMap<String, Arc<Running>>,
+}
+
+impl Worker {
+    fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, browser: None, deny: None, servers: BTreeMap::new() }
+    }
+
+    async fn work(mut self) {
+        while let Some(job) = self.next() {
+            self.one(job).await;
+        }
+        self.tear_down().await;
+    }
+
+    fn next(&self) -> Option<Job> {
+        let job = lock(&self.shared.queue).pop_front()?;
+        if self.shared.context.stop.is_asked() {
+            // What was not begun is reported as not finished by the reports themselves.
+            return None;
+        }
+        Some(job)
+    }
+
+    async fn one(&mut self, job: Job) {
+        let shared = self.shared.clone();
+        let planned = &shared.plan.scenarios[job.index];
+        let mut attempt = job.attempt;
+        let mut relaunched = false;
+        let mut tries = 0;
+        loop {
+            let say = shared.stream.attempt(planned.id(), attempt);
+            let ended = match self.prepare(planned, attempt, &say).await {
+                Ok(ready) => ready.run().await,
+                Err((status, failure)) => {
+                    say_not_run(&say, planned, status, failure);
+                    closing::after(&shared.context, &shared.stream, planned, &say, attempt, &shared.folder, None).await;
+                    return;
+                }
+            };
+            let passed = ended.as_expected;
+            closing::after(&shared.context, &shared.stream, planned, &say, attempt, &shared.folder, Some(&ended)).await;
+            if passed || shared.context.stop.is_asked() || ended.wrote {
+                return;
+            }
+            if ended.lost && !relaunched {
+                // The browser's death is not the scenario's: once more, in a fresh one.
+                relaunched = true;
+                self.close_browser().await;
+            } else if ended.status == Status::Failed && tries < shared.context.retries && shared.context.repeat <= 1 {
+                tries += 1;
+            } else {
+                return;
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Browser, fixtures, secrets, proxy and broker of one attempt.
+    async fn prepare<'a>(&mut self, planned: &'a Planned, attempt: u32, say: &Attempt) -> Result<AttemptRun<'a>, (Status, Failure)>
+    where
+        Self: 'a,
+    {
+        let shared = self.shared.clone();
+        let environment = |reason: &str, message: String| {
+            (Status::Environment, Failure { reason: reason.to_owned(), message, ..Failure::default() })
+        };
+        let folder = attempt_folder(&shared.folder, planned.id(), attempt).map_err(|e| environment("output", e))?;
+        let servers = self.servers_for(planned).await.map_err(|e| environment("fixture", e))?;
+        let scheme = url::Url::parse(&planned.scenario.start.value).ok().and_then(|u| Scheme::of(u.scheme())).unwrap_or(Scheme::Http);
+        let mut rules = Vec::new();
+        for server in &servers {
+            rules.extend(server.hosts(scheme).map_err(|e| environment("fixture", e.to_string()))?);
+        }
+        // A fixture's mapping of a host wins over its bare entry.
+        let bare: Vec<_> = planned.hosts.iter().filter(|h| !rules.iter().any(|r| r.same_place(h))).cloned().collect();
+        rules.extend(bare);
+        let (scrubber, credentials) = self.secrets_of(planned).await.map_err(|e| environment("credential", e))?;
+        for warning in scrubber.warnings() {
+            say.note(warning);
+        }
+        let gate = Arc::new(Mutex::new(Gate::new(planned.writes.clone(), planned.safe_requests.clone())));
+        let allow = AllowSet::new(rules);
+        let mut proxy = {
+            let context = &shared.context;
+            let watched = scrubber.clone();
+            let mut config = ProxyConfig::new(allow.clone(), gate.clone(), context.authority.clone(), context.trust.clone());
+            config.mode = match planned.scenario.network.unwrap_or(context.network) {
+                NetworkMode::Inspect => NetMode::Inspect,
+                NetworkMode::Tunnel => NetMode::Tunnel,
+            };
+            config.upstream.clone_from(&context.upstream);
+            config.bind = context.bind;
+            config.secret_in_url = Arc::new(move |text: &str| watched.contains_secret(text));
+            Proxy::start(config).await.map_err(|e| environment("proxy", e.to_string()))?
+        };
+        let network = proxy.events().ok_or_else(|| environment("proxy", "its events were taken already".into()))?;
+        let downloads = planned.every_step().any(|s| s.step.download.is_some()).then(|| folder.join("downloads"));
+        if let Some(downloads) = &downloads {
+            std::fs::create_dir_all(downloads).map_err(|e| environment("output", format!("{}: {e}", downloads.display())))?;
+        }
+        let setup = Setup {
+            proxy,
+            network,
+            gate,
+            allow,
+            scrubber: scrubber.clone(),
+            credentials,
+            viewport: planned.scenario.viewport.map_or(shared.context.viewport, |v| (v.width, v.height)),
+            locale: planned.scenario.locale.clone().or_else(|| shared.context.locale.clone()),
+            time_zone: planned.scenario.time_zone.clone().or_else(|| shared.context.time_zone.clone()),
+            downloads: downloads.map(|d| std::path::absolute(&d).unwrap_or(d)),
+            limits: Limits::default(),
+        };
+        let browser = self.browser().await.map_err(|e| environment("browser", e))?;
+        let broker = Broker::open(browser, setup).await.map_err(|e| environment("browser", e.to_string()))?;
+        Ok(AttemptRun::new(planned, shared, broker, say.clone(), folder))
+    }
+
+    /// The worker's browser, started when first needed or after it was lost.
+    async fn browser(&mut self) -> Result<&Browser, String> {
+        if self.browser.as_ref().is_some_and(Browser::is_lost) {
+            self.close_browser().await;
+        }
+        if self.browser.is_none() {
+            let context = &self.shared.context;
+            let mut launch = context.launch.clone();
+            if context.webdriver.is_none() {
+                let deny = DenyAll::start(context.bind).await.map_err(|e| e.to_string())?;
+                launch.proxy = Some(deny.address().to_string());
+                self.deny = Some(deny);
+            }
+            let browser = match &context.webdriver {
+                Some(address) => Browser::attach(address, &launch).await,
+                None => Browser::launch(&launch).await,
+            };
+            self.browser = Some(browser.map_err(|e| e.to_string())?);
+        }
+        self.browser.as_ref().ok_or_else(|| "the browser did not start".into())
+    }
+
+    async fn close_browser(&mut self) {
+        if let Some(browser) = self.browser.take()
+            && let Err(error) = browser.close().await
+        {
+            self.shared.stream.run(What::TearDown(TearDown { what: "browser".into(), ok: false, detail: Some(error.to_string()) }));
+        }
+        if let Some(deny) = self.deny.take() {
+            deny.shutdown().await;
+        }
+    }
+
+    /// Starts what is missing and resets what is shared.
+    async fn servers_for(&mut self, planned: &Planned) -> Result<Vec<Arc<Running>>, String> {
+        let mut servers = Vec::new();
+        for name in &planned.servers {
+            let Some(fixture) = self.shared.plan.servers.get(name).cloned() else { continue };
+            let server = match fixture.scope {
+                FixtureScope::Run => {
+                    let mut common = self.shared.common.lock().await;
+                    match common.get(name) {
+                        Some(server) => server.clone(),
+                        None => {
+                            let server = Arc::new(start(&fixture, &self.shared.context).await?);
+                            common.insert(name.clone(), server.clone());
+                            server
+                        }
+                    }
+                }
+                FixtureScope::Worker | FixtureScope::Scenario => {
+                    if fixture.scope == FixtureScope::Scenario
+                        && let Some(old) = self.servers.remove(name)
+                        && let Ok(old) = Arc::try_unwrap(old)
+                    {
+                        old.stop().await?;
+                    }
+                    match self.servers.get(name) {
+                        Some(server) => server.clone(),
+                        None => {
+                            let server = Arc::new(start(&fixture, &self.shared.context).await?);
+                            self.servers.insert(name.clone(), server.clone());
+                            server
+                        }
+                    }
+                }
+            };
+            // A server of the whole run may be in use by others: only a serial scenario resets it.
+            if fixture.scope != FixtureScope::Run || planned.scenario.serial {
+                server.reset().await.map_err(|e| e.to_string())?;
+            }
+            servers.push(server);
+        }
+        Ok(servers)
+    }
+
+    /// Loads the scenario's credentials; their values go to its scrubber before anything else.
+    async fn secrets_of(&self, planned: &Planned) -> Result<(Scrubber, BTreeMap<String, Credential>), String> {
+        let scrubber = Scrubber::new();
+        for mask in planned.scenario.mask.iter().chain(&self.shared.context.masks) {
+            if let crate::scenario::MaskWhat::Text(pattern) = &mask.what {
+                scrubber.mask(mask_pattern(pattern), &mask.name);
+            }
+        }
+        if let Some(model) = self.shared.context.model_key.as_ref() {
+            scrubber.register_key("model", model);
+        }
+        let mut credentials = BTreeMap::new();
+        for name in &planned.credentials {
+            let (sources, wanted) = (self.shared.context.sources.clone(), name.clone());
+            let loaded = tokio::task::spawn_blocking(move || sources.load(&wanted)).await.map_err(|_| format!("credential {name}: loading it failed"))?;
+            let credential = loaded.map_err(|e| format!("credential {name}: {e}"))?;
+            for (field, value) in &credential.fields {
+                let kind = if field == "username" { Kind::Username } else { Kind::Password };
+                scrubber.register(name, field, value, kind);
+                self.shared.context.scrubber.register(name, field, value, kind);
+            }
+            credentials.insert(name.clone(), credential);
+        }
+        Ok((scrubber, credentials))
+    }
+
+    async fn tear_down(mut self) {
+        self.close_browser().await;
+        for (_, server) in std::mem::take(&mut self.servers) {
+            if let Ok(server) = Arc::try_unwrap(server)
+                && let Err(error) = server.stop().await
+            {
+                self.shared.stream.run(What::TearDown(TearDown { what: "fixture".into(), ok: false, detail: Some(error) }));
+            }
+        }
+    }
+}
+
+async fn start(fixture: &Fixture, context: &RunContext) -> Result<Running, String> {
+    debug_assert!(matches!(fixture.kind, FixtureKind::Server(_)));
+    Running::start(fixture, &context.suite_root).await.map_err(|e| e.to_string())
+}
+
+fn mask_pattern(pattern: &crate::scenario::Pattern) -> crate::secrets::Pattern {
+    match pattern {
+        crate::scenario::Pattern::Literal(text) => crate::secrets::Pattern::Literal(text.clone()),
+        crate::scenario::Pattern::Regex(text) => crate::secrets::Pattern::Regex(text.clone()),
+    }
+}
+
+/// `<run>/<scenario>` for the first attempt, `<run>/<scenario>/attempt-2` for later ones.
+pub(super) fn attempt_folder(run: &RunFolder, id: &str, attempt: u32) -> Result<PathBuf, String> {
+    let mut folder = run.scenario_dir(id).map_err(|e| e.to_string())?;
+    if attempt > 1 {
+        folder.push(format!("attempt-{attempt}"));
+        std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    }
+    Ok(folder)
+}
+
+/// For whoever reads an attempt's end.
+pub(super) type End = Ended;
