@@ -155,6 +155,7 @@
     const shot = event.target.closest("a.shot");
     if (!shot || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
+    fill(shot.closest(".card"));
     shots = [...shot.closest(".steps, .story").querySelectorAll("a.shot")];
     show(shots.indexOf(shot));
     large.showModal();
