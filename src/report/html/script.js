@@ -81,6 +81,26 @@
     }
   });
 
+  // Pictures appear with their card: thousands of waiting ones would slow the page. Until then,
+  // and without script, each is a link with its description.
+  const fill = (card) => card.querySelectorAll("a.shot:not(.full)").forEach((shot) => {
+    const [width, height] = shot.dataset.size.split(" ");
+    const picture = new Image(width, height);
+    picture.loading = "lazy";
+    picture.decoding = "async";
+    picture.alt = shot.textContent;
+    picture.src = shot.href;
+    shot.replaceChildren(picture);
+    shot.classList.add("full");
+    shot.style.aspectRatio = `${width} / ${height}`;
+    if (shot.dataset.target) {
+      const target = document.createElement("span");
+      target.className = "target";
+      target.style.cssText = shot.dataset.target;
+      shot.append(target);
+    }
+  });
+
   // A link to a scenario opens it, whatever is filtered.
   const arrive = () => {
     const target = one(location.hash.slice(1));
@@ -93,7 +113,9 @@
   };
   addEventListener("hashchange", arrive);
   arrive();
+  cards.filter((card) => card.open).forEach(fill);
   cards.forEach((card) => card.addEventListener("toggle", () => {
+    if (card.open) fill(card);
     if (card.open && card.contains(document.activeElement)) history.replaceState(null, "", `#${card.id}`);
   }));
 
@@ -117,13 +139,13 @@
     const from = shots[at];
     const picture = large.querySelector("img");
     picture.src = from.href;
-    picture.alt = from.querySelector("img").alt;
+    picture.alt = from.firstElementChild.alt;
     const mark = (name, css) => {
       const at = large.querySelector(`.${name}`);
       at.hidden = !css;
       at.style.cssText = css ?? "";
     };
-    mark("target", from.querySelector(".target")?.style.cssText);
+    mark("target", from.dataset.target);
     mark("point", from.dataset.point);
     large.querySelector("figcaption").textContent = `${picture.alt} — ${from.dataset.caption}`;
     large.querySelector('[data-move="-1"]').disabled = at === 0;
@@ -133,6 +155,7 @@
     const shot = event.target.closest("a.shot");
     if (!shot || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
+    fill(shot.closest(".card"));
     shots = [...shot.closest(".steps, .story").querySelectorAll("a.shot")];
     show(shots.indexOf(shot));
     large.showModal();
