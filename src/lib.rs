@@ -14,7 +14,7 @@ pub mod plan;
 pub mod policy;
 pub mod report;
 pub mod resolve;
-// pub mod run;
+pub mod run;
 pub mod scenario;
 pub mod secrets;
 pub mod serve;

@@ -149,6 +149,29 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// The action's word in the prompt.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Click { .. } => "click",
+            Self::Fill { .. } => "fill",
+            Self::Select { .. } => "select",
+            Self::Check { on: true, .. } => "check",
+            Self::Check { .. } => "uncheck",
+            Self::Press { .. } => "press",
+            Self::Submit { .. } => "submit",
+            Self::Scroll { .. } => "scroll",
+            Self::Wait => "wait",
+            Self::Goto { .. } => "goto",
+            Self::Login { .. } => "login",
+            Self::LookFurther => "look_further",
+            Self::Done => "done",
+            Self::Stuck { .. } => "stuck",
+            Self::WaitForUser { .. } => "wait_for_user",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FillValue {
     Variable(String),

@@ -218,6 +218,27 @@ impl Broker {
         self.held
     }
 
+    /// The scrubber of this scenario.
+    pub fn scrubber(&self) -> Scrubber {
+        self.scrubber.clone()
+    }
+
+    /// Where a credential may be filled, canonical.
+    pub fn credential_origin(&self, name: &str) -> Option<String> {
+        self.credentials.get(name)?.origin.clone()
+    }
+
+    /// A credential's user name as logs may show it (R5).
+    pub fn shown_user(&self, name: &str) -> String {
+        let user = self.credentials.get(name).and_then(|c| c.fields.get("username"));
+        user.map_or_else(|| "none".into(), |user| crate::secrets::hide_user_name(user.expose()))
+    }
+
+    /// Names of the loaded credentials and of their fields.
+    pub fn credential_fields(&self) -> Vec<(String, Vec<String>)> {
+        self.credentials.iter().map(|(name, c)| (name.clone(), c.fields.keys().cloned().collect())).collect()
+    }
+
     pub fn suggestions(&self) -> &[crate::policy::Suggestion] {
         &self.suggestions
     }

@@ -1,1 +1,75 @@
-//! (room not built yet)
+//! Arguments in, exit code out. One file per command; layering of settings in [`settings`].
+
+mod accept;
+mod args;
+mod check;
+mod credentials;
+mod doctor;
+mod init;
+mod logging;
+mod look;
+mod replay;
+mod review;
+mod run;
+mod scan;
+mod schema;
+mod settings;
+mod say;
+
+use clap::{CommandFactory, Parser};
+
+use args::{Cli, Command};
+
+/// Exit codes of the language document.
+pub use crate::report::exit;
+
+/// Runs the program; the answer is its exit code.
+pub fn main() -> i32 {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors; everything else is a usage error.
+            let code = if error.use_stderr() { exit::USAGE } else { exit::PASSED };
+            let _ = error.print();
+            return code;
+        }
+    };
+    logging::start(cli.verbose);
+    let say = say::Say::new(cli.color);
+    match cli.command {
+        Command::Init(args) => init::init(&args, &say),
+        Command::Run(args) => with_runtime(run::run(*args, say, cli.verbose)),
+        Command::Check(args) => check::check(&args, &say),
+        Command::Accept(args) => accept::accept(&args, &say),
+        Command::Review(args) => review::review(&args, &say),
+        Command::Look(args) => with_runtime(look::look(*args, say)),
+        Command::Replay(args) => replay::replay(&args, &say),
+        Command::Credentials(args) => credentials::credentials(&args.command, &say),
+        Command::Scan(args) => scan::scan(&args, &say),
+        Command::Schema(args) => schema::schema(&args, &say),
+        Command::Doctor(args) => with_runtime(doctor::doctor(args, say)),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "rehearsal", &mut std::io::stdout());
+            exit::PASSED
+        }
+        Command::Man => match clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout()) {
+            Ok(()) => exit::PASSED,
+            Err(error) => say.fail(exit::ENVIRONMENT, &format!("the manual page could not be written: {error}")),
+        },
+    }
+}
+
+fn with_runtime(work: impl Future<Output = i32>) -> i32 {
+    match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => {
+            let code = runtime.block_on(work);
+            // A thread still reading the terminal must not hold the exit up.
+            runtime.shutdown_timeout(std::time::Duration::from_millis(200));
+            code
+        }
+        Err(error) => {
+            eprintln!("error: the runtime could not be started: {error}");
+            exit::ENVIRONMENT
+        }
+    }
+}

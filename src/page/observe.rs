@@ -77,7 +77,7 @@ fn grow<'a, R: Realm>(
     mut tree: Tree,
     wave: &'a Wave<'a>,
     depth: usize,
-) -> Pin<Box<dyn Future<Output = Tree> + 'a>> {
+) -> Pin<Box<dyn Future<Output = Tree> + Send + 'a>> {
     Box::pin(async move {
         let frames = std::mem::take(&mut tree.read.frames);
         let reads = frames

@@ -76,7 +76,7 @@ impl AttemptRun<'_> {
                 Ok(Done::default())
             }
             Act::Extract(extract) => self.extract(step, extract).await,
-            Act::Plan(goal) => self.plan_goal(step, goal).await,
+            Act::Plan(goal) => Box::pin(self.plan_goal(step, goal)).await,
             Act::Sentence(phrase) => self.sentence(step, phrase).await,
             // Unfolded by the plan.
             Act::Use { flow, .. } => Err(Fault::new(Status::Invalid, "unfolded", format!("flow `{flow}` was not unfolded"))),
@@ -195,7 +195,7 @@ impl AttemptRun<'_> {
                     let found = self.all_of(target, &step.step.scope).await?;
                     (found.is_empty(), "is still there".to_owned())
                 }
-                WaitFor::Url(glob) => (crate::text::Glob::new(glob).matches_address(&observation.url), format!("did not come; the address is {}", crate::page::shown_address(&observation.url))),
+                WaitFor::Url(glob) => (url::Url::parse(&observation.url).is_ok_and(|url| crate::policy::Glob::for_url(glob).matches_url(&url)), format!("did not come; the address is {}", crate::page::shown_address(&observation.url))),
                 WaitFor::Seconds(_) => (true, String::new()),
             };
             if holds {

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::broker::{Broker, Effect, Happening};
-use crate::event::{Extracted, Failure, ScenarioFinished, ScenarioStarted, Status, StepFinished, StepStarted, What};
+use crate::event::{Failure, ScenarioFinished, ScenarioStarted, Status, StepFinished, StepStarted, What};
 use crate::plan::{Planned, PlannedStep, StepBy};
 use crate::resolve::Chooser;
-use crate::scenario::{Act, EndStatus, Extract, Picture, say};
+use crate::scenario::{Act, EndStatus, Extract, Picture, say_english as say};
 
 use super::act::Done;
 use super::emit::Attempt;
@@ -186,9 +186,10 @@ impl<'a> AttemptRun<'a> {
 
     async fn carry_out(&mut self, step: &PlannedStep) -> Result<Done, Fault> {
         if !step.is_start() && self.broker.last().is_some() {
-            self.before_last = self.page_text();
+            self.remember_text();
         }
         let documents = self.broker.documents_loaded();
+        let mark = self.broker.effect_mark();
         let acted = self.act(step).await;
         // What the act set off is judged even when the act itself failed: a refusal is graver.
         self.broker.settle().await.map_err(Fault::from).map_err(|f| f.at(step))?;
@@ -205,6 +206,13 @@ impl<'a> AttemptRun<'a> {
             self.judge_happenings(step).map_err(|f| f.at(step))?;
         } else {
             self.broker.look().await.map_err(Fault::from).map_err(|f| f.at(step))?;
+        }
+        let mut done = done;
+        if matches!(step.step.act, Act::Click(_) | Act::Submit(_) | Act::Press { .. })
+            && let Some(after) = self.broker.last()
+            && self.broker.effect_in(&mark, &after).is_none()
+        {
+            done.notes.push("nothing was seen to change on the page".into());
         }
         if self.broker.documents_loaded() != documents {
             self.before_last.clear();
@@ -265,7 +273,7 @@ impl<'a> AttemptRun<'a> {
     }
 
     async fn await_download(&mut self, wanted: &str, within: Duration) -> Result<(), Fault> {
-        let glob = crate::text::Glob::new(wanted);
+        let glob = crate::policy::Glob::new(wanted);
         let until = Instant::now() + within.max(Duration::from_secs(30));
         let known = self.downloads.len();
         loop {
@@ -319,7 +327,7 @@ impl<'a> AttemptRun<'a> {
             if let Value::Object(map) = &mut self.data {
                 map.insert(found.name.clone(), found.value.clone());
             }
-            self.say.say(What::Extracted(Extracted { name: found.name, rows: found.value.as_array().map(Vec::len), note: found.note }));
+            self.say.say(What::Extracted { name: found.name, rows: found.value.as_array().map(Vec::len), note: found.note });
         }
         let _ = place;
         Ok(())
@@ -380,7 +388,17 @@ impl<'a> AttemptRun<'a> {
         crate::policy::navigable(&joined).map_err(|denial| Fault::new(Status::Refused, denial.reason(), denial.to_string()))
     }
 
-    pub(super) fn page_text(&self) -> String {
+    /// The page's words before an action: what is new afterwards may be fleeting.
+    pub(super) fn remember_text(&mut self) {
+        self.before_last = self.page_text();
+    }
+
+    /// Loaded credentials and the names of their fields, for the planner.
+    pub(super) fn credential_fields(&self) -> Vec<(String, Vec<String>)> {
+        self.broker.credential_fields()
+    }
+
+    fn page_text(&self) -> String {
         self.broker.last().map(|o| o.documents.iter().map(|d| d.text.as_str()).collect::<Vec<_>>().join("\n")).unwrap_or_default()
     }
 

@@ -49,6 +49,11 @@ impl Stream {
         self.lock().said.clone()
     }
 
+    /// What was said of one attempt, in order.
+    pub fn of_attempt(&self, scenario: &str, attempt: u32) -> Vec<Event> {
+        self.lock().said.iter().filter(|e| e.scenario == scenario && e.attempt == attempt).cloned().collect()
+    }
+
     /// Closes the journal; what went wrong in recording never changes a verdict by itself.
     pub fn close(&self) -> Option<JournalEnd> {
         let journal = self.lock().journal.take();

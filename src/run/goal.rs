@@ -51,7 +51,7 @@ impl AttemptRun<'_> {
                 break;
             }
             let question = crate::agent::Question { verb: wanted.verb, sentence, target: &words, page: observation, offer: &offer, history: &[] };
-            let scrubber = self.context.scrubber.clone();
+            let scrubber = self.broker.scrubber();
             let asking = Asking::new(&scrubber);
             let asked = model.choose(&asking, &question).await;
             match self.heard(&step.place, asked)? {
@@ -152,7 +152,8 @@ impl AttemptRun<'_> {
             if self.must_stop() {
                 return Err(Fault::new(Status::NotFinished, "interrupted", "the run was interrupted"));
             }
-            let observation = self.broker.look().await?;
+            self.broker.learn_volatile().await?;
+            let observation = self.broker.last().unwrap_or_default();
             if !addresses.contains(&observation.url) {
                 addresses.push(observation.url.clone());
             }
@@ -174,7 +175,7 @@ impl AttemptRun<'_> {
                 failures: counter.failures(),
                 refuted: refuted.as_deref(),
             };
-            let scrubber = self.context.scrubber.clone();
+            let scrubber = self.broker.scrubber();
             let mut asking = Asking::new(&scrubber);
             asking.limit = Some(counter.limits().time.saturating_sub(began.elapsed()));
             let asked = model.plan(&asking, &turn).await;
@@ -255,7 +256,7 @@ impl AttemptRun<'_> {
         let step = PlannedStep::planned(self.planned, place);
         self.broker.begin_step(&step.step);
         let before = self.broker.effect_mark();
-        self.before_action();
+        self.remember_text();
         let acted = self.carry_out_turn(&step, decision, observation).await;
         let settled = self.broker.settle().await;
         self.broker.end_step();

@@ -19,6 +19,7 @@ mod servers;
 mod settings;
 mod signin;
 mod suite;
+mod writeup;
 
 pub use attempt::Ended;
 pub use emit::{Listener, Stream};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::agent::Model;
 use crate::driver::LaunchSettings;
 use crate::network::{Authority, Trust, UpstreamProxy};
-use crate::secrets::{Scanner, Scrubber, Sources};
+use crate::secrets::{Scanner, Scrubber, Secret, Sources};
 use crate::store::LeakOrIo;
 use crate::system::Stop;
 
@@ -37,6 +37,10 @@ impl Mode {
 /// Shared by every scenario of a run; holds no secret value itself.
 pub struct RunContext {
     pub run_id: String,
+    pub browser_words: String,
+    pub driver_words: String,
+    /// Registered with every scrubber: it is a secret like any other (T26).
+    pub model_key: Option<Secret>,
     pub suite_root: PathBuf,
     pub mode: Mode,
     pub human: Human,

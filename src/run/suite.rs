@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::broker::{Broker, Limits, Setup};
 use crate::driver::Browser;
-use crate::event::{Failure, RunStarted, ScenarioFinished, ScenarioStarted, Selected, Status, TearDown, What};
+use crate::event::{Failure, RunStarted, ScenarioFinished, ScenarioStarted, Selected, Status, What};
 use crate::network::{DenyAll, Mode as NetMode, Proxy, ProxyConfig};
 use crate::plan::{Confirmed, Plan, Planned};
 use crate::policy::{AllowSet, Gate, Scheme, Suggestion};
@@ -15,7 +15,7 @@ use crate::scenario::{Fixture, FixtureKind, FixtureScope, NetworkMode};
 use crate::secrets::{Credential, Kind, Scrubber};
 use crate::store::RunFolder;
 
-use super::attempt::{AttemptRun, Ended};
+use super::attempt::AttemptRun;
 use super::closing;
 use super::emit::{Attempt, Stream};
 use super::servers::Running;
@@ -83,7 +83,7 @@ pub async fn run(plan: Plan, context: RunContext, stream: Stream, folder: RunFol
         if let Ok(server) = Arc::try_unwrap(server)
             && let Err(error) = server.stop().await
         {
-            shared.stream.run(What::TearDown(TearDown { what: "fixture".into(), ok: false, detail: Some(error) }));
+            shared.stream.run(What::TearDown { what: "fixture".into(), ok: false, detail: Some(error) });
         }
     }
     // Workers are gone, so nobody else holds it.
@@ -190,7 +190,7 @@ async fn run_workers(shared: &Arc<Shared>, count: usize) {
     for worker in workers {
         // A panic in one worker must not take the others' results with it.
         if let Err(error) = worker.await {
-            shared.stream.run(What::TearDown(TearDown { what: "worker".into(), ok: false, detail: Some(panic_words(error)) }));
+            shared.stream.run(What::TearDown { what: "worker".into(), ok: false, detail: Some(panic_words(error)) });
         }
     }
 }
@@ -237,7 +237,7 @@ impl Worker {
         loop {
             let say = shared.stream.attempt(planned.id(), attempt);
             let ended = match self.prepare(planned, attempt, &say).await {
-                Ok(ready) => ready.run().await,
+                Ok((broker, folder)) => AttemptRun::new(planned, &shared.context, broker, say.clone(), folder).run().await,
                 Err((status, failure)) => {
                     say_not_run(&say, planned, status, failure);
                     closing::after(&shared.context, &shared.stream, planned, &say, attempt, &shared.folder, None).await;
@@ -263,10 +263,7 @@ impl Worker {
     }
 
     /// Browser, fixtures, secrets, proxy and broker of one attempt.
-    async fn prepare<'a>(&mut self, planned: &'a Planned, attempt: u32, say: &Attempt) -> Result<AttemptRun<'a>, (Status, Failure)>
-    where
-        Self: 'a,
-    {
+    async fn prepare(&mut self, planned: &Planned, attempt: u32, say: &Attempt) -> Result<(Broker, PathBuf), (Status, Failure)> {
         let shared = self.shared.clone();
         let environment = |reason: &str, message: String| {
             (Status::Environment, Failure { reason: reason.to_owned(), message, ..Failure::default() })
@@ -297,7 +294,7 @@ impl Worker {
             };
             config.upstream.clone_from(&context.upstream);
             config.bind = context.bind;
-            config.secret_in_url = Arc::new(move |text: &str| watched.contains_secret(text));
+            config.secret_in_url = Arc::new(move |text: &str| watched.contains(text));
             Proxy::start(config).await.map_err(|e| environment("proxy", e.to_string()))?
         };
         let network = proxy.events().ok_or_else(|| environment("proxy", "its events were taken already".into()))?;
@@ -320,7 +317,7 @@ impl Worker {
         };
         let browser = self.browser().await.map_err(|e| environment("browser", e))?;
         let broker = Broker::open(browser, setup).await.map_err(|e| environment("browser", e.to_string()))?;
-        Ok(AttemptRun::new(planned, shared, broker, say.clone(), folder))
+        Ok((broker, folder))
     }
 
     /// The worker's browser, started when first needed or after it was lost.
@@ -349,7 +346,7 @@ impl Worker {
         if let Some(browser) = self.browser.take()
             && let Err(error) = browser.close().await
         {
-            self.shared.stream.run(What::TearDown(TearDown { what: "browser".into(), ok: false, detail: Some(error.to_string()) }));
+            self.shared.stream.run(What::TearDown { what: "browser".into(), ok: false, detail: Some(error.to_string()) });
         }
         if let Some(deny) = self.deny.take() {
             deny.shutdown().await;
@@ -431,7 +428,7 @@ impl Worker {
             if let Ok(server) = Arc::try_unwrap(server)
                 && let Err(error) = server.stop().await
             {
-                self.shared.stream.run(What::TearDown(TearDown { what: "fixture".into(), ok: false, detail: Some(error) }));
+                self.shared.stream.run(What::TearDown { what: "fixture".into(), ok: false, detail: Some(error) });
             }
         }
     }
@@ -445,7 +442,11 @@ async fn start(fixture: &Fixture, context: &RunContext) -> Result<Running, Strin
 fn mask_pattern(pattern: &crate::scenario::Pattern) -> crate::secrets::Pattern {
     match pattern {
         crate::scenario::Pattern::Literal(text) => crate::secrets::Pattern::Literal(text.clone()),
-        crate::scenario::Pattern::Regex(text) => crate::secrets::Pattern::Regex(text.clone()),
+        crate::scenario::Pattern::Regex(text) => match regex::Regex::new(text) {
+            Ok(regex) => crate::secrets::Pattern::Matching(regex),
+            // Patterns were checked when the file was read; a broken one masks its own text.
+            Err(_) => crate::secrets::Pattern::Literal(text.clone()),
+        },
     }
 }
 
@@ -458,6 +459,3 @@ pub(super) fn attempt_folder(run: &RunFolder, id: &str, attempt: u32) -> Result<
     }
     Ok(folder)
 }
-
-/// For whoever reads an attempt's end.
-pub(super) type End = Ended;

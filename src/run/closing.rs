@@ -1,0 +1,126 @@
+//! After an attempt: the write-up, the comparison with what is approved, the search for leaks.
+//!
+//! Each is an event inside its scenario; none turns a failure into a pass (R57).
+
+use std::path::Path;
+
+use crate::event::{SnapshotVerdict, Verdict, What};
+use crate::plan::Planned;
+use crate::scenario::Pattern;
+use crate::snapshot::{self, Compared, Kind, Lock};
+use crate::store::RunFolder;
+
+use super::attempt::Ended;
+use super::emit::{Attempt, Stream};
+use super::settings::RunContext;
+use super::suite::attempt_folder;
+
+pub async fn after(
+    context: &RunContext,
+    stream: &Stream,
+    planned: &Planned,
+    say: &Attempt,
+    attempt: u32,
+    run: &RunFolder,
+    ended: Option<&Ended>,
+) {
+    let Ok(folder) = attempt_folder(run, planned.id(), attempt) else { return };
+    let events = stream.of_attempt(planned.id(), attempt);
+    let markdown = match super::writeup::write(context, &events, &folder) {
+        Ok(markdown) => Some(markdown),
+        Err(error) => {
+            say.note(format!("the tutorial was not written: {error}"));
+            None
+        }
+    };
+    if let Some(ended) = ended.filter(|e| e.as_expected) {
+        if planned.scenario.tutorial.is_some()
+            && let Some(markdown) = &markdown
+        {
+            tutorial_verdict(context, planned, say, markdown, &folder);
+        }
+        if let Some(lock) = &ended.lock {
+            lock_verdict(context, planned, say, lock);
+        }
+    }
+    search_leaks(context, say, &folder);
+}
+
+fn tutorial_verdict(context: &RunContext, planned: &Planned, say: &Attempt, markdown: &str, folder: &Path) {
+    if context.mode.fresh {
+        return verdict(say, Kind::Tutorial, Verdict::Skipped, None, None);
+    }
+    let volatile: Vec<Pattern> = planned.scenario.volatile.iter().chain(&context.volatile).cloned().collect();
+    let (root, id) = (&context.suite_root, planned.id());
+    let pictures = folder.join("pictures");
+    match snapshot::compare(planned.approved.tutorial.as_deref(), markdown, &volatile) {
+        Compared::Same => {
+            snapshot::withdraw(root, id, Kind::Tutorial);
+            verdict(say, Kind::Tutorial, Verdict::Same, None, None);
+        }
+        Compared::Missing => {
+            let wanted = if context.mode.locked { Verdict::Pending } else { Verdict::Proposed };
+            propose_tutorial(context, say, id, markdown, &pictures, wanted, None);
+        }
+        Compared::Differs { diff } => propose_tutorial(context, say, id, markdown, &pictures, Verdict::Pending, Some(diff)),
+    }
+}
+
+fn propose_tutorial(context: &RunContext, say: &Attempt, id: &str, markdown: &str, pictures: &Path, wanted: Verdict, diff: Option<String>) {
+    match { let _ = pictures; snapshot::propose(&context.suite_root, id, Kind::Tutorial, markdown) } {
+        Ok(path) => verdict(say, Kind::Tutorial, wanted, Some(shown(context, &path)), diff),
+        Err(error) => {
+            say.note(error.to_string());
+            verdict(say, Kind::Tutorial, wanted, None, diff);
+        }
+    }
+}
+
+fn lock_verdict(context: &RunContext, planned: &Planned, say: &Attempt, lock: &Lock) {
+    if context.mode.fresh {
+        return;
+    }
+    let (root, id) = (&context.suite_root, planned.id());
+    let approved = planned.approved.lock.clone().unwrap_or_default();
+    if *lock == approved {
+        snapshot::withdraw(root, id, Kind::Steps);
+        if !lock.is_empty() {
+            verdict(say, Kind::Steps, Verdict::Same, None, None);
+        }
+        return;
+    }
+    let text = lock.render(id);
+    let missing = planned.approved.lock.is_none();
+    let wanted = if missing && !context.mode.locked { Verdict::Proposed } else { Verdict::Pending };
+    let old = planned.approved.lock.as_ref().map(|l| l.render(id));
+    let diff = match snapshot::compare(old.as_deref(), &text, &[]) {
+        Compared::Differs { diff } => Some(diff),
+        _ => None,
+    };
+    match snapshot::propose(root, id, Kind::Steps, &text) {
+        Ok(path) => verdict(say, Kind::Steps, wanted, Some(shown(context, &path)), diff),
+        Err(error) => say.note(error.to_string()),
+    }
+}
+
+fn verdict(say: &Attempt, kind: Kind, verdict: Verdict, pending: Option<String>, diff: Option<String>) {
+    say.say(What::Snapshot(SnapshotVerdict { what: kind.word().into(), verdict, pending, diff }));
+}
+
+fn shown(context: &RunContext, path: &Path) -> String {
+    path.strip_prefix(&context.suite_root).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+/// Everything the attempt left behind is searched; a leaking file is withdrawn, a note stays.
+fn search_leaks(context: &RunContext, say: &Attempt, folder: &Path) {
+    let report = context.outgoing.scanner().scan_tree(folder);
+    for (path, hits) in &report.leaking {
+        let withdrawn = context.outgoing.store().withdraw(path, hits, context.outgoing.scanner());
+        for hit in hits {
+            say.say_durably(What::Leak { file: hit.file.clone(), credential: hit.credential.clone(), form: hit.form.clone() });
+        }
+        if let Err(error) = withdrawn {
+            say.note(format!("a leaking file could not be removed: {error}"));
+        }
+    }
+}
