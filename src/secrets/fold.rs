@@ -191,18 +191,28 @@ fn percent(rest: &[u8]) -> Read {
 }
 
 fn entity(rest: &[u8]) -> Read {
+    if rest.get(1) == Some(&b'#') {
+        return numeric(rest);
+    }
     let end = rest.iter().take(14).position(|b| *b == b';')?;
     let name = std::str::from_utf8(&rest[1..end]).ok()?;
-    let c = if let Some(number) = name.strip_prefix('#') {
-        let code = match number.strip_prefix(['x', 'X']) {
-            Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-            None => number.parse().ok()?,
-        };
-        char::from_u32(code)?
-    } else {
-        named(name)?
-    };
-    Some((Some(c), end + 1))
+    Some((Some(named(name)?), end + 1))
+}
+
+/// `&#104;` or `&#x68;`; browsers do without the semicolon.
+fn numeric(rest: &[u8]) -> Read {
+    let hex = matches!(rest.get(2), Some(b'x' | b'X'));
+    let (start, radix) = if hex { (3, 16) } else { (2, 10) };
+    let digits = rest[start.min(rest.len())..]
+        .iter()
+        .take(12)
+        .take_while(|b| char::from(**b).is_digit(radix))
+        .count();
+    let text = std::str::from_utf8(&rest[start.min(rest.len())..][..digits]).ok()?;
+    let c = char::from_u32(u32::from_str_radix(text, radix).ok()?)?;
+    let end = start + digits;
+    let closed = rest.get(end) == Some(&b';');
+    Some((Some(c), end + usize::from(closed)))
 }
 
 fn named(name: &str) -> Option<char> {
@@ -319,6 +329,7 @@ mod tests {
             "HUNTER%2F2%C3%A9",
             "hunter%252f2é",
             "&#104;unter&sol;2&eacute;",
+            "&#104&#117nter&#x2f;2&#000233;",
             "\\u0068unter\\/2\\u00e9",
             "\u{1b}[31mhunt\u{1b}[0mer/2é",
             "ｈｕｎｔｅｒ/2é",

@@ -23,6 +23,28 @@ pub struct Entry {
     /// Letters and digits only, for the scan; none for values with few of them.
     pub scattered: Option<Vec<u8>>,
     pub word: bool,
+    pub digits: Digits,
+}
+
+/// Numbers are everywhere in files of our own: sizes, times, years. A value made of digits is
+/// replaced on pages like any other, but a number in a file is not taken for a leak of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Digits {
+    No,
+    /// Six and more: a leak, but for the number of a JSON member.
+    Long,
+    /// Never a leak.
+    Short,
+}
+
+impl Digits {
+    pub fn of(value: &str) -> Self {
+        match (value.bytes().all(|b| b.is_ascii_digit()), value.len()) {
+            (false, _) => Self::No,
+            (true, ..6) => Self::Short,
+            (true, _) => Self::Long,
+        }
+    }
 }
 
 /// A pattern a person asked to be masked.
@@ -43,6 +65,7 @@ struct Needle {
 pub struct Matcher {
     placeholders: Vec<String>,
     labels: Vec<String>,
+    digits: Vec<Digits>,
     exact: Needles,
     loose: Needles,
     hidden: Needles,
@@ -143,6 +166,7 @@ impl Matcher {
         }
         let mut placeholders: Vec<String> = entries.iter().map(|e| e.placeholder.clone()).collect();
         let labels = entries.iter().map(|e| e.label.clone()).collect();
+        let digits = entries.iter().map(|e| e.digits).collect();
         let masks = masks
             .iter()
             .map(|mask| {
@@ -161,6 +185,7 @@ impl Matcher {
             masks,
             placeholders,
             labels,
+            digits,
         }
     }
 
@@ -196,7 +221,7 @@ impl Matcher {
         merge(cut(sure, &own))
     }
 
-    /// As [`Matcher::find`], for values only and each match on its own.
+    /// What counts as a leak: as [`Matcher::find`], for values only, each match on its own.
     pub fn find_values(&self, text: &str) -> Vec<Found> {
         let (mut sure, doubtful) = self.candidates(text);
         if sure.is_empty() && doubtful.is_empty() {
@@ -204,6 +229,11 @@ impl Matcher {
         }
         let own = self.own_places(text);
         settle(text, &mut sure, doubtful, &own);
+        sure.retain(|found| match self.digits[found.entry] {
+            Digits::No => true,
+            Digits::Long => !is_json_number(text, &found.range),
+            Digits::Short => false,
+        });
         cut(sure, &own)
     }
 
@@ -309,4 +339,15 @@ fn skeleton(text: &str, bones: &mut Vec<u8>) {
             bones.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes());
         }
     }
+}
+
+/// Whether digits are the value of a JSON member. In a string the quote would be escaped.
+fn is_json_number(text: &str, range: &Range<usize>) -> bool {
+    let before = text[..range.start].trim_end();
+    let key = before
+        .strip_suffix(':')
+        .map(str::trim_end)
+        .unwrap_or_default();
+    let quoted = key.ends_with('"') && !key.ends_with("\\\"");
+    quoted && text[range.end..].trim_start().starts_with([',', '}'])
 }
