@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub use super::clean::Clean;
 use super::forms::{self, SHORTEST};
-use super::matcher::{Digits, Entry, MaskEntry, Matcher, loose_needles, scattered_needle};
+use super::matcher::{Digits, Entry, MaskEntry, Matcher};
+use super::needles::{loose_needles, scattered_needle};
 use super::value::Secret;
 
 /// What a log shows for a typed secret, whatever its length.
