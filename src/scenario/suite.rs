@@ -208,13 +208,7 @@ impl Suite {
             for name in &s.fixtures {
                 self.fixture_named(&mut problems, all_fixtures, &s.source, name);
             }
-            self.uses(
-                &mut problems,
-                all_fixtures,
-                &s.source,
-                &s.steps,
-                &s.credentials,
-            );
+            self.uses(&mut problems, all_fixtures, &s.source, &s.steps);
             if let Err(found) = vars::bind(s, &trial) {
                 problems.extend(found);
             }
@@ -223,20 +217,8 @@ impl Suite {
             let FixtureKind::Flow(flow) = &fixture.kind else {
                 continue;
             };
-            self.uses(
-                &mut problems,
-                all_fixtures,
-                &fixture.source,
-                &flow.steps,
-                &flow.credentials,
-            );
-            self.uses(
-                &mut problems,
-                all_fixtures,
-                &fixture.source,
-                &flow.after,
-                &flow.credentials,
-            );
+            self.uses(&mut problems, all_fixtures, &fixture.source, &flow.steps);
+            self.uses(&mut problems, all_fixtures, &fixture.source, &flow.after);
             if let Err(found) = vars::bind_flow(flow, &fixture.source, &BTreeMap::new(), &trial) {
                 problems.extend(found);
             }
@@ -264,15 +246,13 @@ impl Suite {
         problems.push(problem.at(source, name.span).help(help));
     }
 
-    /// Flows used in steps: they exist, are flows, and get only variables and credentials they
-    /// may have.
+    /// Flows used in steps: they exist, are flows, and get only variables they declare.
     fn uses(
         &self,
         problems: &mut Vec<Problem>,
         all: &BTreeSet<String>,
         source: &Arc<Source>,
         steps: &[Step],
-        credentials: &[Spanned<String>],
     ) {
         for step in steps {
             let Act::Use { flow, vars } = &step.act else {
@@ -307,21 +287,6 @@ impl Suite {
                     visible(var)
                 ));
                 problems.push(problem.at(source, step.span).help(help));
-            }
-            for credential in flow
-                .credentials
-                .iter()
-                .filter(|c| !credentials.iter().any(|own| own.value == c.value))
-            {
-                let problem = Problem::error(format!(
-                    "the flow `{}` uses the credential `{}`, which this file doesn't list",
-                    name.value, credential.value
-                ));
-                problems.push(
-                    problem
-                        .at(source, step.span)
-                        .help(format!("add it: credentials: [{}]", credential.value)),
-                );
             }
         }
     }

@@ -493,6 +493,10 @@ fn case_138_unknown_and_misplaced_keys_of_a_fixture_are_errors() {
         ["`disposable` means nothing for a flow"]
     );
     assert_eq!(text("scope: run\n").len(), 1);
+    assert_eq!(
+        text("command: [x, \"$(prot)\"]\n"),
+        ["unknown variable `$(prot)`"]
+    );
 }
 
 #[test]

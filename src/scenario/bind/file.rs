@@ -232,6 +232,13 @@ impl Bind<'_> {
         if !has("goal") && !has("steps") {
             self.missing(root.span, "steps", "steps: [ { click: Sign in } ], or a goal: one sentence that says what is to be reached");
         }
+        if let Some(node) = fields.get("steps")
+            && matches!(&node.kind, Kind::List(items) if items.is_empty())
+        {
+            self.at("steps", |b| {
+                b.wrong(node, "at least one step", "steps: [ { click: Sign in } ]")
+            });
+        }
         if !has("expect") && !has("extract") && !has("ends") {
             self.missing(root.span, "expect", "expect: [ { see: Welcome } ]; without it nothing tells whether the goal was reached");
         }
@@ -332,7 +339,7 @@ impl Bind<'_> {
             (None, Some(node)) => Serves::Folder(self.at("serve", |b| b.suite_path(node))?),
             (None, None) => return None,
         };
-        Some(Server {
+        let server = Server {
             serves,
             ready: self.field(fields, "ready", |b, n| b.start(n)).flatten(),
             hosts: self
@@ -340,7 +347,32 @@ impl Bind<'_> {
                 .unwrap_or_default(),
             reset: self.field(fields, "reset", Self::reset).flatten(),
             disposable: self.flag(fields, "disposable"),
-        })
+        };
+        self.only_port(&server);
+        Some(server)
+    }
+
+    /// A server knows one variable, the port it is given.
+    fn only_port(&mut self, server: &Server) {
+        let words = match &server.serves {
+            Serves::Command(words) => words.as_slice(),
+            Serves::Folder(_) => &[],
+        };
+        let hosts = server.hosts.iter().map(|(_, at)| at);
+        let all = words
+            .iter()
+            .chain(&server.ready)
+            .chain(&server.reset)
+            .chain(hosts);
+        for text in all {
+            for name in crate::scenario::vars::names(text).filter(|n| *n != "port") {
+                self.error(
+                    text.span,
+                    &format!("unknown variable `$({})`", crate::text::visible(name)),
+                    "a server knows $(port) only: the free port it is to listen on",
+                );
+            }
+        }
     }
 
     fn served_hosts(&mut self, node: &Node) -> Vec<(Spanned<String>, Spanned<String>)> {
