@@ -1,12 +1,13 @@
 //! Whole files: scenarios and fixtures.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Bind, Fields};
 use crate::scenario::lexicon::{Lexicon, Lexicons};
 use crate::scenario::model::*;
 use crate::scenario::shapes::SCENARIO;
-use crate::scenario::yaml::{self, Kind, Node};
+use crate::scenario::yaml::{self, Kind, MOST_PROBLEMS, Node};
 use crate::text::{Level, Problem, Source, Span, Spanned, nearest};
 
 /// Reads one scenario file. The scenario is there unless there is an error; the problems may be
@@ -64,9 +65,26 @@ pub fn read_fixture(
     (fixture, sorted(bind.problems))
 }
 
-/// In the order of the file.
+/// In the order of the file, and no more than a person reads.
 fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.sort_by_key(|p| p.place.as_ref().map(|(_, span)| span.start));
+    if problems.len() > MOST_PROBLEMS {
+        let more = problems.len() - MOST_PROBLEMS;
+        // Whether the file is sound must not hang on which ones are shown.
+        let level = problems
+            .iter()
+            .map(|p| p.level)
+            .max()
+            .unwrap_or(Level::Error);
+        let place = problems[MOST_PROBLEMS].place.clone();
+        problems.truncate(MOST_PROBLEMS);
+        let message = format!("and {more} problems more in this file");
+        problems.push(Problem {
+            level,
+            place,
+            ..Problem::error(message)
+        });
+    }
     problems
 }
 
@@ -250,24 +268,26 @@ impl Bind<'_> {
 
     /// Extracted names share one file; the same name twice would lose one.
     fn names_of_data(&mut self, scenario: &Scenario) {
-        let mut seen: Vec<Spanned<String>> = Vec::new();
+        let mut seen: HashMap<&str, Span> = HashMap::new();
         let in_steps = scenario.steps.iter().filter_map(|s| match &s.act {
             Act::Extract(e) => Some(e),
             _ => None,
         });
         for (name, _) in in_steps.chain(&scenario.extract).flat_map(|e| &e.fields) {
-            match seen.iter().find(|s| s.value == name.value) {
+            match seen.get(name.value.as_str()) {
                 Some(first) => {
                     let problem = Problem::error(format!("`{}` is extracted twice", name.value))
                         .at(self.source, name.span)
                         .label("the second one")
-                        .also(first.span, "the first one")
+                        .also(*first, "the first one")
                         .help(
                             "both would go to the same place in data.json: give one another name",
                         );
                     self.problems.push(problem);
                 }
-                None => seen.push(name.clone()),
+                None => {
+                    seen.insert(&name.value, name.span);
+                }
             }
         }
     }

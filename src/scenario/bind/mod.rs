@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use super::lexicon::Lexicon;
 use super::shapes::Shape;
-use super::yaml::{Entry, Kind, Node};
+use super::yaml::{Entry, Kind, MOST_PROBLEMS, Node};
 use crate::text::{Problem, Source, Span, Spanned, nearest, visible};
 
 pub(super) use act::direction;
@@ -122,6 +122,9 @@ impl<'a> Bind<'a> {
     }
 
     pub fn missing(&mut self, span: Span, key: &str, example: &str) {
+        if self.problems.len() > 2 * MOST_PROBLEMS {
+            return; // Counting lines for problems that nobody sees takes its time.
+        }
         let line = crate::text::line_col(&self.source.text, span.start).0;
         let here = first_line(&self.source.text, span);
         let problem = Problem::error(self.say(&format!("`{key}` is missing")))

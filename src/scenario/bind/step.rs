@@ -3,7 +3,7 @@
 use super::{Bind, Fields};
 use crate::scenario::model::*;
 use crate::scenario::sentence;
-use crate::scenario::verbs::{MODIFIERS, Row, VERBS, row_for};
+use crate::scenario::verbs::{MODIFIERS, Row, VERBS, row_for, row_of};
 use crate::scenario::yaml::{Entry, Kind, Node, Scalar};
 use crate::text::{Span, nearest, visible};
 
@@ -90,7 +90,7 @@ impl Bind<'_> {
                 "a sentence with `: ` in it is read as key and value",
                 format!(
                     "quote it: - {}",
-                    super::super::written::double_quoted(text.trim())
+                    crate::scenario::written::double_quoted(text.trim())
                 ),
             );
             return;
@@ -181,7 +181,7 @@ impl Bind<'_> {
             self.error(
                 comment,
                 "a comment stands behind the sentence",
-                format!("if it belongs to the sentence, quote it: {}; if not, put it in a line of its own", super::super::written::double_quoted(&whole)),
+                format!("if it belongs to the sentence, quote it: {}; if not, put it in a line of its own", crate::scenario::written::double_quoted(&whole)),
             );
             return None;
         }
@@ -235,6 +235,25 @@ impl Bind<'_> {
                 return Vec::new();
             }
         };
+        // `do` takes every modifier; the verb it turns out to be may not.
+        for part in &parts {
+            let own = row_of(part.act.verb());
+            for entry in entries
+                .iter()
+                .filter(|e| e.key.value != "do" && row.takes(&e.key))
+            {
+                if !own.takes(&entry.key) {
+                    self.error(
+                        entry.key.span,
+                        &format!(
+                            "`{}` can't stand beside this sentence, which means `{}`",
+                            entry.key.value, own.key
+                        ),
+                        "leave it away, or put it on the step it belongs to",
+                    );
+                }
+            }
+        }
         if parts.len() > 1 && entries.len() > 1 {
             self.error(
                 main.span,

@@ -30,7 +30,7 @@ impl Bind<'_> {
             .unwrap_or_default();
         for entry in entries {
             let name = entry.key.value.as_str();
-            if !super::super::vars::is_name(name) {
+            if !crate::scenario::vars::is_name(name) {
                 self.error(entry.key.span, &format!("`{}` can't be the name of a variable", visible(name)), "names have letters, digits, `-` and `_`, begin with a letter, and are not `run` or `port`");
                 continue;
             }

@@ -16,6 +16,8 @@ pub use reader::read;
 
 pub const LARGEST_FILE: usize = 1 << 20;
 pub const DEEPEST: usize = 64;
+/// Of one file; nobody reads further.
+pub const MOST_PROBLEMS: usize = 100;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {

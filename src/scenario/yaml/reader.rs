@@ -1,10 +1,13 @@
 //! From events to the tree.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError};
 
-use super::{DEEPEST, Entry, Kind, LARGEST_FILE, Node, Scalar, syntax::syntax, too_large};
+use super::{
+    DEEPEST, Entry, Kind, LARGEST_FILE, MOST_PROBLEMS, Node, Scalar, syntax::syntax, too_large,
+};
 use crate::text::{Problem, Source, Span, Spanned, border, line_col, visible};
 
 /// The tree of a source. `Err` is the first syntax problem; duplicate keys come beside the tree,
@@ -32,6 +35,8 @@ enum Open {
     List(Vec<Node>, usize),
     Map {
         entries: Vec<Entry>,
+        /// Where each key stands: a map of a hundred thousand keys must not take forever.
+        seen: HashMap<String, Span>,
         key: Option<Spanned<String>>,
         start: usize,
     },
@@ -119,6 +124,7 @@ impl Reader<'_> {
                 self.descend(
                     Open::Map {
                         entries: Vec::new(),
+                        seen: HashMap::new(),
                         key: None,
                         start: span.start,
                     },
@@ -217,7 +223,9 @@ impl Reader<'_> {
                 items.push(node);
                 Ok(())
             }
-            Some(Open::Map { key, entries, .. }) => match (key.take(), node) {
+            Some(Open::Map {
+                key, entries, seen, ..
+            }) => match (key.take(), node) {
                 (
                     None,
                     Node {
@@ -236,20 +244,24 @@ impl Reader<'_> {
                 }
                 (None, node) => Err(self.refused("a key must be text", node.span).into()),
                 (Some(name), value) => {
-                    if let Some(first) = entries.iter().find(|e| e.key.value == name.value) {
+                    if let Some(first) = seen.get(&name.value) {
+                        if self.problems.len() >= MOST_PROBLEMS {
+                            return Ok(());
+                        }
                         let line = |at: usize| line_col(&self.source.text, at).0;
                         let problem = Problem::error(format!(
                             "`{}` stands twice in this map: in line {} and in line {}",
                             visible(&name),
-                            line(first.key.span.start),
+                            line(first.start),
                             line(name.span.start)
                         ))
                         .at(self.source, name.span)
                         .label("the second one")
-                        .also(first.key.span, "the first one")
+                        .also(*first, "the first one")
                         .help("keep one of them");
                         self.problems.push(problem);
                     } else {
+                        seen.insert(name.value.clone(), name.span);
                         entries.push(Entry { key: name, value });
                     }
                     Ok(())
