@@ -620,6 +620,10 @@ fn a_sentence_takes_only_what_its_verb_takes() {
 fn a_file_of_a_hundred_thousand_mistakes_is_answered_in_brief() {
     let keys: String = (0..80_000).map(|i| format!("k{i}: 1\n")).collect();
     let twice: String = "k: 1\n".repeat(100_000);
+    let warned: String = "  - click: { css: a }\n".repeat(300);
+    let late = format!("start: http://a.test/\nsteps:\n{warned}expect: {{ sea: x }}\n");
+    let (_, problems) = parse(&late);
+    assert!(problems.len() == 1 && problems[0].message.contains("`sea`"));
     for text in [keys, twice] {
         let (scenario, problems) = parse(&text);
         assert!(scenario.is_none());

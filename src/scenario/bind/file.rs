@@ -68,20 +68,18 @@ pub fn read_fixture(
 /// In the order of the file, and no more than a person reads.
 fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.sort_by_key(|p| p.place.as_ref().map(|(_, span)| span.start));
+    let is_error = |p: &Problem| p.level == Level::Error;
+    if problems.len() > MOST_PROBLEMS && problems.iter().any(is_error) {
+        problems.retain(is_error);
+    }
     if problems.len() > MOST_PROBLEMS {
+        let last = problems[MOST_PROBLEMS].clone();
         let more = problems.len() - MOST_PROBLEMS;
-        // Whether the file is sound must not hang on which ones are shown.
-        let level = problems
-            .iter()
-            .map(|p| p.level)
-            .max()
-            .unwrap_or(Level::Error);
-        let place = problems[MOST_PROBLEMS].place.clone();
         problems.truncate(MOST_PROBLEMS);
-        let message = format!("and {more} problems more in this file");
+        let message = format!("and at least {more} more like these in this file");
         problems.push(Problem {
-            level,
-            place,
+            level: last.level,
+            place: last.place,
             ..Problem::error(message)
         });
     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use super::lexicon::Lexicon;
 use super::shapes::Shape;
 use super::yaml::{Entry, Kind, MOST_PROBLEMS, Node};
-use crate::text::{Problem, Source, Span, Spanned, nearest, visible};
+use crate::text::{Level, Problem, Source, Span, Spanned, nearest, visible};
 
 pub(super) use act::direction;
 pub use file::{parse_fixture, parse_scenario};
@@ -121,9 +121,19 @@ impl<'a> Bind<'a> {
         self.problems.push(problem);
     }
 
+    /// Finding the right words for problems that nobody will see takes its time.
+    fn seen_enough(&self) -> bool {
+        let most = 2 * MOST_PROBLEMS;
+        // An error must be among them, or dropping this one would make the file look sound.
+        self.problems.len() > most
+            && self.problems[..most]
+                .iter()
+                .any(|p| p.level == Level::Error)
+    }
+
     pub fn missing(&mut self, span: Span, key: &str, example: &str) {
-        if self.problems.len() > 2 * MOST_PROBLEMS {
-            return; // Counting lines for problems that nobody sees takes its time.
+        if self.seen_enough() {
+            return;
         }
         let line = crate::text::line_col(&self.source.text, span.start).0;
         let here = first_line(&self.source.text, span);
@@ -135,6 +145,9 @@ impl<'a> Bind<'a> {
     }
 
     pub fn unknown_key(&mut self, entry: &Entry, known: &[&'static str]) {
+        if self.seen_enough() {
+            return;
+        }
         let key = visible(&entry.key);
         let help = match nearest(&entry.key, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
