@@ -157,7 +157,7 @@ impl Bind<'_> {
         let Kind::Map(entries) = &root.kind else {
             self.wrong(
                 root,
-                "a scenario: a map with `start`, `steps` or `goal`, and `expect`,",
+                "a map with `start`, `steps` or `goal`, and `expect`",
                 "start: http://code.test/",
             );
             return None;

@@ -216,6 +216,18 @@ impl<'a> Bind<'a> {
                 .enumerate()
                 .filter_map(|(i, item)| self.at(format!("[{}]", i + 1), |b| f(b, item)))
                 .collect(),
+            Kind::Map(entries) if entries.iter().any(|e| e.key.starts_with('-')) => {
+                let key = entries
+                    .first()
+                    .map(|e| e.key.trim_start_matches('-'))
+                    .unwrap_or_default();
+                self.error(
+                    node.span,
+                    "a list is wanted here",
+                    format!("a blank is missing behind the dash: - {key}: …"),
+                );
+                Vec::new()
+            }
             _ => {
                 self.wrong(node, "a list", example);
                 Vec::new()
