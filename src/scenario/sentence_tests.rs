@@ -240,6 +240,11 @@ fn r34_a_sentence_without_a_known_verb_is_refused() {
         fail("Sign in with Google", &[]),
         "`Sign in with Google` doesn't say which credential"
     );
+    let known = ["code-host-user".to_string()];
+    assert_eq!(
+        fail("Sign in as the test user and juggle the README", &known),
+        "`juggle the README` begins with no verb I know"
+    );
     assert_eq!(
         fail("Click \"Save", &[]),
         "a quotation mark of the sentence is not closed"

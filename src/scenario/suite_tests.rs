@@ -110,7 +110,6 @@ fn flows_are_checked_across_files() {
             "fixtures/two.yaml:1:10: error: these flows use each other in a circle: one → two → one",
             "scenarios/a.yaml:3:5: error: there is no fixture `inn`",
             "scenarios/a.yaml:4:5: error: the flow `in` has no variable `pag`",
-            "scenarios/a.yaml:4:5: error: the flow `in` uses the credential `user`, which this file doesn't list",
             "scenarios/a.yaml:5:5: error: `site` is a server, not a flow",
         ]
     );

@@ -493,6 +493,10 @@ fn case_138_unknown_and_misplaced_keys_of_a_fixture_are_errors() {
         ["`disposable` means nothing for a flow"]
     );
     assert_eq!(text("scope: run\n").len(), 1);
+    assert_eq!(
+        text("command: [x, \"$(prot)\"]\n"),
+        ["unknown variable `$(prot)`"]
+    );
 }
 
 #[test]
@@ -546,5 +550,83 @@ fn r96_the_schema_closes_every_map_and_knows_every_verb() {
                 row.key
             );
         }
+    }
+}
+
+#[test]
+fn the_further_examples_of_the_language_document_are_read() {
+    let s = sound(
+        r##"start: http://code.test/
+credentials: [code-host-user]
+hosts: [ { host: 127.0.0.1, private: true }, "https://static.code.test:8443" ]
+safe_requests: [ { request: "POST https://code.test/graphql", operation: [Orders] } ]
+ends: { status: failed, reason: login_rejected, step: 2 }
+second_look: 500ms
+budget: { actions: 30, time: 120s, model_calls: 20, tokens: 50000 }
+mask: [ { text: "Example Workspace", as: workspace }, { target: img "Avatar", as: avatar } ]
+volatile: [ /\d+ minutes ago/ ]
+steps:
+  - { fill: Passenger, with: Ada }
+  - form: { Passenger: Ada, With bicycle: true, Deck: Upper }
+  - { click: Accept, within: dialog "Welcome", nth: 2 }
+  - { click: Pay, within: [ frame "Payment", row "Order 7" ] }
+  - { click: { role: button, name: Sign in, exact: true }, dialog: { accept: text }, opens: tab, download: "*.csv" }
+  - wait: { gone: Loading }
+  - { fill: Password, credential: code-host-user.password }
+  - use: { flow: signed-in, vars: { page: orders } }
+extract:
+  title: { css: h1 }
+  orders:
+    each: "#orders tbody tr"
+    fields: { id: td.id, link: { css: a, attr: href }, lines: { each: li, fields: { sku: b } } }
+    next: link "Next"          # repeated until absent or disabled
+    pages: 20
+  summary: { prompt: "List the late orders as JSON." }
+expect:
+  - data: { orders: { count: 45 }, "orders[0].id": "1001" }
+  - { element: checkbox "With bicycle", checked: true, within: form "Booking" }
+"##,
+    );
+    assert_eq!((s.steps.len(), s.mask.len(), s.hosts.len()), (8, 2, 2));
+    assert_eq!(
+        s.steps[3].scope.within[0].by,
+        name(Some("frame"), "Payment")
+    );
+    assert_eq!((s.ends.status, s.ends.step), (EndStatus::Failed, Some(2)));
+    assert_eq!(
+        s.second_look,
+        Some(SecondLook::After(std::time::Duration::from_millis(500)))
+    );
+}
+
+#[test]
+fn a_sentence_takes_only_what_its_verb_takes() {
+    let found = rendered(
+        "start: http://a.test/\nsteps: [ { do: Go to /x, write: makes it } ]\nexpect: { see: x }\n",
+    );
+    assert!(
+        found.contains("`write` can't stand beside this sentence, which means `goto`"),
+        "{found}"
+    );
+    let s = &steps("- { do: Click the Save button, write: saves it, within: dialog \"A\" }\n")[0];
+    assert_eq!(
+        s.written,
+        "{ do: Click the Save button, within: dialog \"A\" }"
+    );
+    assert!(s.write.is_some() && s.sentence.is_some());
+}
+
+#[test]
+fn a_file_of_a_hundred_thousand_mistakes_is_answered_in_brief() {
+    let keys: String = (0..80_000).map(|i| format!("k{i}: 1\n")).collect();
+    let twice: String = "k: 1\n".repeat(100_000);
+    let warned: String = "  - click: { css: a }\n".repeat(300);
+    let late = format!("start: http://a.test/\nsteps:\n{warned}expect: {{ sea: x }}\n");
+    let (_, problems) = parse(&late);
+    assert!(problems.len() == 1 && problems[0].message.contains("`sea`"));
+    for text in [keys, twice] {
+        let (scenario, problems) = parse(&text);
+        assert!(scenario.is_none());
+        assert!(problems.len() <= 101, "{}", problems.len());
     }
 }

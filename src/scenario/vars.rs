@@ -78,6 +78,14 @@ pub fn blank(pattern: &str) -> String {
         .collect()
 }
 
+/// The names a text refers to.
+pub fn names(text: &str) -> impl Iterator<Item = &str> {
+    pieces(text).into_iter().filter_map(|piece| match piece {
+        Piece::Name(name) => Some(name),
+        _ => None,
+    })
+}
+
 struct Binder {
     source: Arc<Source>,
     credentials: Vec<String>,

@@ -1,6 +1,6 @@
 //! The verbs of the language: one table that drives binding, messages, help and the JSON Schema.
 
-use super::model::Verb;
+use super::model::{Act, Verb};
 use super::shapes::{Key, Want};
 
 /// What a step may set off, for the policy: the closed vocabulary of primitives.
@@ -372,6 +372,35 @@ impl Row {
                     .map(|k| k.name)
                     .filter(|m| self.takes(m) && *m != self.key),
             )
+    }
+}
+
+impl Act {
+    /// The verb that writes this act, so that [`row_of`] says what it may do.
+    pub fn verb(&self) -> Verb {
+        match self {
+            Self::Goto(_) => Verb::Goto,
+            Self::Click(_) => Verb::Click,
+            Self::Fill { .. } => Verb::Fill,
+            Self::Form(_) => Verb::Form,
+            Self::Select { .. } => Verb::Select,
+            Self::Check { on: true, .. } => Verb::Check,
+            Self::Check { on: false, .. } => Verb::Uncheck,
+            Self::Press { .. } => Verb::Press,
+            Self::Hover(_) => Verb::Hover,
+            Self::Scroll { .. } => Verb::Scroll,
+            Self::Drag { .. } => Verb::Drag,
+            Self::Upload { .. } => Verb::Upload,
+            Self::Submit(_) => Verb::Submit,
+            Self::Login(_) => Verb::Login,
+            Self::Wait(_) => Verb::Wait,
+            Self::WaitForUser(_) => Verb::WaitForUser,
+            Self::Expect(_) => Verb::Expect,
+            Self::Extract(_) => Verb::Extract,
+            Self::Use { .. } => Verb::Use,
+            Self::Plan(_) => Verb::Plan,
+            Self::Sentence(phrase) => phrase.verb,
+        }
     }
 }
 

@@ -190,3 +190,24 @@ fn only_a_comment_that_may_be_text_is_noted() {
     assert!(!swallowed("- \"Open issue\" #42\n"));
     assert!(!swallowed("- Open issue\n# next\n- b\n"));
 }
+
+#[test]
+fn case_142_syntax_slips_say_what_is_likely_wrong() {
+    let slips = [
+        "steps:\n- click: A\n   with: b\n",
+        "steps:\n  - click: A\n with: b\n",
+        "start: http://a.test/\n  steps:\n",
+        "steps:\n  - click: A\n  expect: x\n",
+        "steps:\n  - click: \"A\" button\n",
+        "steps:\n  - \"A\" isn't it\n",
+        "steps: [ { click: A } ]\nexpect: { see: x }}\n",
+        "start http://a.test/\nsteps:\n",
+        "start:http://a.test/\nsteps:\n",
+        "goal: Do it\n  and more # x\n  and yet\n",
+    ];
+    let all: Vec<_> = slips
+        .iter()
+        .map(|s| problem(&refused(s), Style::Plain))
+        .collect();
+    insta::assert_snapshot!(all.join("\n\n"));
+}

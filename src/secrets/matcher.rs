@@ -5,10 +5,11 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::AhoCorasick;
 
 use super::fold;
-use super::forms::{Edge, Form, LONG, Remedy};
+use super::forms::{Edge, Form, Remedy};
+use super::needles::{Needle, Needles, automaton, skeleton};
 use super::overlap::{Found, cut, merge, settle, word_in_bytes};
 
 /// One registered value or mask, as the matcher knows it.
@@ -23,6 +24,28 @@ pub struct Entry {
     /// Letters and digits only, for the scan; none for values with few of them.
     pub scattered: Option<Vec<u8>>,
     pub word: bool,
+    pub digits: Digits,
+}
+
+/// Numbers are everywhere in files of our own: sizes, times, years. A value made of digits is
+/// replaced on pages like any other, but a number in a file is not taken for a leak of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Digits {
+    No,
+    /// Six and more: a leak, but for the number of a JSON member.
+    Long,
+    /// Never a leak.
+    Short,
+}
+
+impl Digits {
+    pub fn of(value: &str) -> Self {
+        match (value.bytes().all(|b| b.is_ascii_digit()), value.len()) {
+            (false, _) => Self::No,
+            (true, ..6) => Self::Short,
+            (true, _) => Self::Long,
+        }
+    }
 }
 
 /// A pattern a person asked to be masked.
@@ -31,79 +54,18 @@ pub struct MaskEntry {
     pub pattern: regex::Regex,
 }
 
-#[derive(Clone, Copy)]
-struct Needle {
-    entry: usize,
-    form: &'static str,
-    word: bool,
-}
-
 /// Built once per registration, shared by every search.
 #[derive(Default)]
 pub struct Matcher {
     placeholders: Vec<String>,
     labels: Vec<String>,
+    digits: Vec<Digits>,
     exact: Needles,
     loose: Needles,
     hidden: Needles,
     scattered: Needles,
     own: Option<AhoCorasick>,
     masks: Vec<(usize, regex::Regex)>,
-}
-
-#[derive(Default)]
-struct Needles {
-    automaton: Option<AhoCorasick>,
-    needles: Vec<Needle>,
-}
-
-/// Above this, a table of states would cost more memory than it saves time.
-const TABLE_LIMIT: usize = 48 * 1024;
-
-fn automaton(patterns: &[&[u8]]) -> Option<AhoCorasick> {
-    if patterns.is_empty() {
-        return None;
-    }
-    let size: usize = patterns.iter().map(|p| p.len()).sum();
-    let build = |kind| {
-        AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .kind(Some(kind))
-            .build(patterns)
-    };
-    let kind = if size < TABLE_LIMIT {
-        AhoCorasickKind::DFA
-    } else {
-        AhoCorasickKind::ContiguousNFA
-    };
-    // Building fails only past 2^31 states. The plainest kind takes what the others refuse.
-    build(kind)
-        .or_else(|_| build(AhoCorasickKind::NoncontiguousNFA))
-        .ok()
-}
-
-impl Needles {
-    fn new(list: Vec<(&[u8], Needle)>) -> Self {
-        let patterns: Vec<&[u8]> = list.iter().map(|(bytes, _)| *bytes).collect();
-        Self {
-            automaton: automaton(&patterns),
-            needles: list.into_iter().map(|(_, needle)| needle).collect(),
-        }
-    }
-
-    /// Whether any needle is there at all; the haystack is made only if there are needles.
-    fn is_in(&self, haystack: impl FnOnce() -> Vec<u8>) -> bool {
-        let automaton = self.automaton.as_ref();
-        automaton.is_some_and(|automaton| automaton.is_match(&haystack()))
-    }
-
-    fn search(&self, haystack: &[u8], mut hit: impl FnMut(Range<usize>, Needle)) {
-        if let Some(automaton) = &self.automaton {
-            for m in automaton.find_overlapping_iter(haystack) {
-                hit(m.range(), self.needles[m.pattern().as_usize()]);
-            }
-        }
-    }
 }
 
 impl Matcher {
@@ -143,6 +105,7 @@ impl Matcher {
         }
         let mut placeholders: Vec<String> = entries.iter().map(|e| e.placeholder.clone()).collect();
         let labels = entries.iter().map(|e| e.label.clone()).collect();
+        let digits = entries.iter().map(|e| e.digits).collect();
         let masks = masks
             .iter()
             .map(|mask| {
@@ -161,6 +124,7 @@ impl Matcher {
             masks,
             placeholders,
             labels,
+            digits,
         }
     }
 
@@ -196,7 +160,7 @@ impl Matcher {
         merge(cut(sure, &own))
     }
 
-    /// As [`Matcher::find`], for values only and each match on its own.
+    /// What counts as a leak: as [`Matcher::find`], for values only, each match on its own.
     pub fn find_values(&self, text: &str) -> Vec<Found> {
         let (mut sure, doubtful) = self.candidates(text);
         if sure.is_empty() && doubtful.is_empty() {
@@ -204,6 +168,11 @@ impl Matcher {
         }
         let own = self.own_places(text);
         settle(text, &mut sure, doubtful, &own);
+        sure.retain(|found| match self.digits[found.entry] {
+            Digits::No => true,
+            Digits::Long => !is_json_number(text, &found.range),
+            Digits::Short => false,
+        });
         cut(sure, &own)
     }
 
@@ -278,35 +247,13 @@ impl Matcher {
     }
 }
 
-/// Folded needles of a value, if enough of it is left to be told from ordinary text.
-pub fn loose_needles(value: &str) -> Vec<Vec<u8>> {
-    let mut needles = vec![fold::fold_plain(value)];
-    let unescaped = fold::folded(value);
-    if unescaped != needles[0] {
-        needles.push(unescaped);
-    }
-    needles.retain(|n| n.len() >= LONG);
-    needles
-}
-
-/// From this many letters and digits on a value is looked for among other characters.
-const ENOUGH_BONES: usize = 10;
-
-/// What [`Matcher::find_scattered`] looks for, if the value has enough of it.
-pub fn scattered_needle(value: &str) -> Option<Vec<u8>> {
-    let enough = value.chars().filter(|c| c.is_alphanumeric()).count() >= ENOUGH_BONES;
-    enough.then(|| {
-        let mut bones = Vec::new();
-        skeleton(value, &mut bones);
-        bones
-    })
-}
-
-fn skeleton(text: &str, bones: &mut Vec<u8>) {
-    for c in text.chars().filter(|c| c.is_alphanumeric()) {
-        let mut buffer = [0; 4];
-        for c in c.to_lowercase() {
-            bones.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes());
-        }
-    }
+/// Whether digits are the value of a JSON member. In a string the quote would be escaped.
+fn is_json_number(text: &str, range: &Range<usize>) -> bool {
+    let before = text[..range.start].trim_end();
+    let key = before
+        .strip_suffix(':')
+        .map(str::trim_end)
+        .unwrap_or_default();
+    let quoted = key.ends_with('"') && !key.ends_with("\\\"");
+    quoted && text[range.end..].trim_start().starts_with([',', '}'])
 }

@@ -72,11 +72,10 @@ impl Scanner {
                 labels.push(label.to_owned());
             }
         });
-        // Building fails only past 2^31 states, which no set of values reaches.
-        let automaton = AhoCorasick::new(&pieces).ok();
+        let automaton = AhoCorasick::new(&pieces).expect("registered values fit an automaton");
         Self {
             scrubber: scrubber.clone(),
-            windows: automaton.map(|a| std::sync::Arc::new((a, labels))),
+            windows: Some(std::sync::Arc::new((automaton, labels))),
         }
     }
 

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub use super::clean::Clean;
 use super::forms::{self, SHORTEST};
-use super::matcher::{Entry, MaskEntry, Matcher, loose_needles, scattered_needle};
+use super::matcher::{Digits, Entry, MaskEntry, Matcher};
+use super::needles::{loose_needles, scattered_needle};
 use super::value::Secret;
 
 /// What a log shows for a typed secret, whatever its length.
@@ -99,6 +100,14 @@ impl Scrubber {
             _ => loose_needles(text),
         };
         let word = text.len() < forms::LONG || matches!(kind, Kind::Username | Kind::Otp);
+        let digits = Digits::of(text);
+        if digits == Digits::Short {
+            book.warnings.push(format!(
+                "{label} is a number of fewer than 6 digits: pages show a placeholder for it, but \
+                 files are not searched for it, because such numbers are everywhere. Use a longer \
+                 value."
+            ));
+        }
         let scattered = match kind {
             Kind::Username | Kind::Otp => None,
             _ => scattered_needle(text),
@@ -110,6 +119,7 @@ impl Scrubber {
             loose,
             scattered,
             word,
+            digits,
         });
         self.rebuild(&book);
     }

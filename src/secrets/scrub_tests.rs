@@ -96,6 +96,23 @@ fn case_071_short_values_are_left_to_their_own_field_and_warned_about() {
 }
 
 #[test]
+fn numbers_of_our_own_are_no_leaks() {
+    let scrubber = with(&[
+        ("site.pin", "2026", Kind::Password),
+        ("site.code", "492039", Kind::Otp),
+    ]);
+    assert_eq!(
+        scrubber.clean("PIN 2026, code 492039"),
+        "PIN ‹site.pin›, code ‹site.code›"
+    );
+    assert_eq!(scrubber.warnings().len(), 1);
+    assert!(!scrubber.contains(r#"{"time":"2026-01-01","at_ms":492039,"seq": 492039 }"#));
+    assert!(scrubber.contains(r#"{"text":"code 492039"}"#));
+    assert!(scrubber.contains(r#"{"text":"{\"code\":492039,"}"#));
+    assert!(scrubber.contains("Code: 492039, valid for 30 s"));
+}
+
+#[test]
 fn short_values_and_user_names_match_whole_words_only() {
     let scrubber = with(&[
         ("site.password", "tide", Kind::Password),

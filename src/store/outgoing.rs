@@ -4,7 +4,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::atomic::{self, StoreError};
-use super::frames::short_hash;
+use super::frames::{frame_name, short_hash};
 use crate::secrets::{LeakHit, Scanner};
 
 /// A file that passed the scan.
@@ -56,6 +56,18 @@ impl Outgoing {
             path: path.to_owned(),
             bytes: bytes.len() as u64,
         })
+    }
+
+    /// Stores a picture under a name made of its content; gives the name relative to `folder`.
+    pub fn write_frame(
+        &self,
+        folder: &Path,
+        png: &[u8],
+        scanner: &Scanner,
+    ) -> Result<PathBuf, LeakOrIo> {
+        let name = frame_name(png);
+        self.write(&folder.join(&name), png, scanner)?;
+        Ok(name)
     }
 
     /// For a file that others wrote and the last scan found leaking: it is removed, a note stays.

@@ -1,12 +1,13 @@
 //! Whole files: scenarios and fixtures.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Bind, Fields};
 use crate::scenario::lexicon::{Lexicon, Lexicons};
 use crate::scenario::model::*;
-use crate::scenario::shapes::{FIXTURE, SCENARIO};
-use crate::scenario::yaml::{self, Kind, Node};
+use crate::scenario::shapes::SCENARIO;
+use crate::scenario::yaml::{self, Kind, MOST_PROBLEMS, Node};
 use crate::text::{Level, Problem, Source, Span, Spanned, nearest};
 
 /// Reads one scenario file. The scenario is there unless there is an error; the problems may be
@@ -64,9 +65,24 @@ pub fn read_fixture(
     (fixture, sorted(bind.problems))
 }
 
-/// In the order of the file.
+/// In the order of the file, and no more than a person reads.
 fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.sort_by_key(|p| p.place.as_ref().map(|(_, span)| span.start));
+    let is_error = |p: &Problem| p.level == Level::Error;
+    if problems.len() > MOST_PROBLEMS && problems.iter().any(is_error) {
+        problems.retain(is_error);
+    }
+    if problems.len() > MOST_PROBLEMS {
+        let last = problems[MOST_PROBLEMS].clone();
+        let more = problems.len() - MOST_PROBLEMS;
+        problems.truncate(MOST_PROBLEMS);
+        let message = format!("and at least {more} more like these in this file");
+        problems.push(Problem {
+            level: last.level,
+            place: last.place,
+            ..Problem::error(message)
+        });
+    }
     problems
 }
 
@@ -113,7 +129,7 @@ fn language<'l>(
 }
 
 impl Bind<'_> {
-    fn field<T>(
+    pub(super) fn field<T>(
         &mut self,
         fields: Fields<'_>,
         key: &'static str,
@@ -123,13 +139,17 @@ impl Bind<'_> {
         Some(self.at(key, |b| f(b, node)))
     }
 
-    fn flag(&mut self, fields: Fields<'_>, key: &'static str) -> bool {
+    pub(super) fn flag(&mut self, fields: Fields<'_>, key: &'static str) -> bool {
         self.field(fields, key, Self::boolean)
             .flatten()
             .unwrap_or_default()
     }
 
-    fn short_text(&mut self, fields: Fields<'_>, key: &'static str) -> Option<Spanned<String>> {
+    pub(super) fn short_text(
+        &mut self,
+        fields: Fields<'_>,
+        key: &'static str,
+    ) -> Option<Spanned<String>> {
         self.field(fields, key, |b, n| b.text(n, "text")).flatten()
     }
 
@@ -137,7 +157,7 @@ impl Bind<'_> {
         let Kind::Map(entries) = &root.kind else {
             self.wrong(
                 root,
-                "a scenario: a map with `start`, `steps` or `goal`, and `expect`,",
+                "a map with `start`, `steps` or `goal`, and `expect`",
                 "start: http://code.test/",
             );
             return None;
@@ -232,6 +252,13 @@ impl Bind<'_> {
         if !has("goal") && !has("steps") {
             self.missing(root.span, "steps", "steps: [ { click: Sign in } ], or a goal: one sentence that says what is to be reached");
         }
+        if let Some(node) = fields.get("steps")
+            && matches!(&node.kind, Kind::List(items) if items.is_empty())
+        {
+            self.at("steps", |b| {
+                b.wrong(node, "at least one step", "steps: [ { click: Sign in } ]")
+            });
+        }
         if !has("expect") && !has("extract") && !has("ends") {
             self.missing(root.span, "expect", "expect: [ { see: Welcome } ]; without it nothing tells whether the goal was reached");
         }
@@ -239,178 +266,27 @@ impl Bind<'_> {
 
     /// Extracted names share one file; the same name twice would lose one.
     fn names_of_data(&mut self, scenario: &Scenario) {
-        let mut seen: Vec<Spanned<String>> = Vec::new();
+        let mut seen: HashMap<&str, Span> = HashMap::new();
         let in_steps = scenario.steps.iter().filter_map(|s| match &s.act {
             Act::Extract(e) => Some(e),
             _ => None,
         });
         for (name, _) in in_steps.chain(&scenario.extract).flat_map(|e| &e.fields) {
-            match seen.iter().find(|s| s.value == name.value) {
+            match seen.get(name.value.as_str()) {
                 Some(first) => {
                     let problem = Problem::error(format!("`{}` is extracted twice", name.value))
                         .at(self.source, name.span)
                         .label("the second one")
-                        .also(first.span, "the first one")
+                        .also(*first, "the first one")
                         .help(
                             "both would go to the same place in data.json: give one another name",
                         );
                     self.problems.push(problem);
                 }
-                None => seen.push(name.clone()),
-            }
-        }
-    }
-
-    fn fixture(&mut self, root: &Node, name: &str) -> Option<Fixture> {
-        let fields = self.map(root, &FIXTURE)?;
-        let server: Vec<&str> = ["command", "serve"]
-            .into_iter()
-            .filter(|k| fields.get(k).is_some())
-            .collect();
-        let kind = match (server.as_slice(), fields.get("steps")) {
-            ([_], None) => {
-                self.misplaced(
-                    fields,
-                    &["credentials", "vars", "language", "after", "keep"],
-                    "a server",
-                );
-                FixtureKind::Server(self.server(fields)?)
-            }
-            ([], Some(_)) => {
-                self.misplaced(fields, &["scope", "ready", "reset", "disposable"], "a flow");
-                FixtureKind::Flow(self.flow(fields))
-            }
-            _ => {
-                self.error(super::top::top_of(root), "a fixture is a server (`command` or `serve`) or a flow (`steps`), and exactly one of them", FIXTURE.example);
-                return None;
-            }
-        };
-        let scope = self
-            .field(fields, "scope", |b, n| {
-                b.word(n, &["scenario", "worker", "run"])
-            })
-            .flatten();
-        let scope = scope.map_or(FixtureScope::default(), |i| {
-            [
-                FixtureScope::Scenario,
-                FixtureScope::Worker,
-                FixtureScope::Run,
-            ][i]
-        });
-        Some(Fixture {
-            name: name.to_string(),
-            source: self.source.clone(),
-            scope,
-            kind,
-        })
-    }
-
-    fn misplaced(&mut self, fields: Fields<'_>, keys: &[&str], kind: &str) {
-        for entry in keys.iter().filter_map(|k| fields.entry(k)) {
-            let key = entry.key.value.as_str();
-            self.error(
-                entry.key.span,
-                &format!("`{key}` means nothing for {kind}"),
-                "leave it away",
-            );
-        }
-    }
-
-    fn server(&mut self, fields: Fields<'_>) -> Option<Server> {
-        let serves = match (fields.get("command"), fields.get("serve")) {
-            (Some(node), _) => {
-                let words = self.at("command", |b| {
-                    b.list(node, FIXTURE.example, |b, n| b.value(n, "text"))
-                });
-                if words.is_empty() {
-                    self.at("command", |b| {
-                        b.wrong(node, "program and arguments", FIXTURE.example)
-                    });
+                None => {
+                    seen.insert(&name.value, name.span);
                 }
-                Serves::Command(words)
             }
-            (None, Some(node)) => Serves::Folder(self.at("serve", |b| b.suite_path(node))?),
-            (None, None) => return None,
-        };
-        Some(Server {
-            serves,
-            ready: self.field(fields, "ready", |b, n| b.start(n)).flatten(),
-            hosts: self
-                .field(fields, "hosts", Self::served_hosts)
-                .unwrap_or_default(),
-            reset: self.field(fields, "reset", Self::reset).flatten(),
-            disposable: self.flag(fields, "disposable"),
-        })
-    }
-
-    fn served_hosts(&mut self, node: &Node) -> Vec<(Spanned<String>, Spanned<String>)> {
-        let example = "hosts: { code.test: \"127.0.0.1:$(port)\" }";
-        let entries = self
-            .entries(node, "a map of host names and addresses", example)
-            .unwrap_or_default();
-        let mut hosts = Vec::new();
-        for entry in entries {
-            let name = entry.key.clone();
-            let odd = name.contains(['/', '*', '@', ' ', ':'])
-                || name.starts_with('.')
-                || name.is_empty();
-            if odd {
-                self.error(
-                    name.span,
-                    &format!("`{}` is no host name", crate::text::visible(&name)),
-                    example,
-                );
-                continue;
-            }
-            let at = self.at(name.value.as_str(), |b| b.text(&entry.value, "an address"));
-            let Some(at) = at else { continue };
-            let port = at.rsplit_once(':').map(|(_, p)| p);
-            if at.contains('/') || !port.is_some_and(|p| p == "$(port)" || p.parse::<u16>().is_ok())
-            {
-                self.error(
-                    at.span,
-                    &format!("`{}` is no address with a port", crate::text::visible(&at)),
-                    example,
-                );
-                continue;
-            }
-            hosts.push((name, at));
-        }
-        hosts
-    }
-
-    fn reset(&mut self, node: &Node) -> Option<Spanned<String>> {
-        let text = self.text(node, "METHOD and address")?;
-        let good = text.split_once(' ').is_some_and(|(m, a)| {
-            m.bytes().all(|b| b.is_ascii_uppercase())
-                && (a.trim().starts_with("http://") || a.trim().starts_with("https://"))
-        });
-        if !good {
-            self.wrong(
-                node,
-                "METHOD and address",
-                "reset: POST http://127.0.0.1:$(port)/reset",
-            );
-            return None;
-        }
-        Some(text)
-    }
-
-    fn flow(&mut self, fields: Fields<'_>) -> Flow {
-        let credentials = self
-            .field(fields, "credentials", Self::credential_names)
-            .unwrap_or_default();
-        self.credentials = credentials.iter().map(|c| c.value.clone()).collect();
-        let keep = self
-            .field(fields, "keep", |b, n| b.word(n, &["session", "vault"]))
-            .flatten();
-        Flow {
-            credentials,
-            vars: self.field(fields, "vars", Self::vars).unwrap_or_default(),
-            hosts: self.field(fields, "hosts", Self::hosts).unwrap_or_default(),
-            steps: self.field(fields, "steps", Self::steps).unwrap_or_default(),
-            after: self.field(fields, "after", Self::steps).unwrap_or_default(),
-            keep: keep.map(|i| [Keep::Session, Keep::Vault][i]),
         }
     }
 }

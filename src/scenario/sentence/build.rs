@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::matching::{Found, content, direction};
-use super::tokens::{Token, begins};
+use super::tokens::{Token, begins, slice};
 use super::{Grammar, SentenceError};
 use crate::scenario::bind_to_direction;
 use crate::scenario::model::*;
@@ -161,6 +161,11 @@ fn credential(
     said: &str,
 ) -> Result<String, SentenceError> {
     let tokens = found.slot("credential").unwrap_or_default();
+    // Words behind "and" would be lost here; elsewhere they stay part of a name or value.
+    if let Some((_, start)) = grammar.joints(tokens).first() {
+        let rest = &tokens[*start..];
+        return Err(grammar.unknown(rest, slice(grammar.text, rest)));
+    }
     let names = tokens
         .iter()
         .map(|t| content(grammar.text, std::slice::from_ref(t)));

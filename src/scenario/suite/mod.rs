@@ -1,15 +1,16 @@
 //! A suite: the folder, all its files, and what can be said only with all of them at hand.
 
+mod check;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lexicon::Lexicons;
 use super::model::*;
-use super::vars::{self, Vars};
 use super::{bind, yaml};
 use crate::text::glob::Glob;
-use crate::text::{Level, Problem, Source, Span, Spanned, nearest, visible};
+use crate::text::{Level, Problem, Source, Span, nearest, visible};
 
 /// Everything below a suite's root. Scenarios and fixtures with an error in them are left out of
 /// the lists; the error is in `problems`.
@@ -195,179 +196,6 @@ impl Suite {
         self.scenarios.retain(|s| !bad.contains(&s.source.path));
         self.fixtures.retain(|_, f| !bad.contains(&f.source.path));
     }
-
-    // ---- checks across files ---------------------------------------------------------------
-
-    fn cross_check(&mut self, all_fixtures: &BTreeSet<String>) {
-        let mut problems = Vec::new();
-        let trial = Vars {
-            run_id: "run".into(),
-            overrides: BTreeMap::new(),
-        };
-        for s in &self.scenarios {
-            for name in &s.fixtures {
-                self.fixture_named(&mut problems, all_fixtures, &s.source, name);
-            }
-            self.uses(
-                &mut problems,
-                all_fixtures,
-                &s.source,
-                &s.steps,
-                &s.credentials,
-            );
-            if let Err(found) = vars::bind(s, &trial) {
-                problems.extend(found);
-            }
-        }
-        for fixture in self.fixtures.values() {
-            let FixtureKind::Flow(flow) = &fixture.kind else {
-                continue;
-            };
-            self.uses(
-                &mut problems,
-                all_fixtures,
-                &fixture.source,
-                &flow.steps,
-                &flow.credentials,
-            );
-            self.uses(
-                &mut problems,
-                all_fixtures,
-                &fixture.source,
-                &flow.after,
-                &flow.credentials,
-            );
-            if let Err(found) = vars::bind_flow(flow, &fixture.source, &BTreeMap::new(), &trial) {
-                problems.extend(found);
-            }
-            self.cycle(&mut problems, fixture);
-        }
-        self.problems.extend(problems);
-        self.problems.sort_by(|a, b| key_of(a).cmp(&key_of(b)));
-    }
-
-    fn fixture_named(
-        &self,
-        problems: &mut Vec<Problem>,
-        all: &BTreeSet<String>,
-        source: &Arc<Source>,
-        name: &Spanned<String>,
-    ) {
-        if all.contains(&name.value) {
-            return;
-        }
-        let help = match nearest(name, all.iter().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("add fixtures/{}.yaml to the suite", name.value),
-        };
-        let problem = Problem::error(format!("there is no fixture `{}`", visible(name)));
-        problems.push(problem.at(source, name.span).help(help));
-    }
-
-    /// Flows used in steps: they exist, are flows, and get only variables and credentials they
-    /// may have.
-    fn uses(
-        &self,
-        problems: &mut Vec<Problem>,
-        all: &BTreeSet<String>,
-        source: &Arc<Source>,
-        steps: &[Step],
-        credentials: &[Spanned<String>],
-    ) {
-        for step in steps {
-            let Act::Use { flow, vars } = &step.act else {
-                continue;
-            };
-            let name = Spanned::new(flow.clone(), step.span);
-            let fixture = match self.fixtures.get(flow) {
-                Some(fixture) => fixture,
-                None => {
-                    self.fixture_named(problems, all, source, &name);
-                    continue;
-                }
-            };
-            let FixtureKind::Flow(flow) = &fixture.kind else {
-                let problem = Problem::error(format!("`{}` is a server, not a flow", name.value))
-                    .at(source, step.span);
-                problems
-                    .push(problem.help("name it under `fixtures`; `use` runs the steps of a flow"));
-                continue;
-            };
-            for var in vars.keys().filter(|v| !flow.vars.contains_key(*v)) {
-                let help = match nearest(var, flow.vars.keys().map(String::as_str)) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!(
-                        "declare it in fixtures/{}.yaml: vars: {{ {var}: … }}",
-                        name.value
-                    ),
-                };
-                let problem = Problem::error(format!(
-                    "the flow `{}` has no variable `{}`",
-                    name.value,
-                    visible(var)
-                ));
-                problems.push(problem.at(source, step.span).help(help));
-            }
-            for credential in flow
-                .credentials
-                .iter()
-                .filter(|c| !credentials.iter().any(|own| own.value == c.value))
-            {
-                let problem = Problem::error(format!(
-                    "the flow `{}` uses the credential `{}`, which this file doesn't list",
-                    name.value, credential.value
-                ));
-                problems.push(
-                    problem
-                        .at(source, step.span)
-                        .help(format!("add it: credentials: [{}]", credential.value)),
-                );
-            }
-        }
-    }
-
-    /// A flow that comes back to itself would never end. Reported once, at the flow of the circle
-    /// that comes first by name.
-    fn cycle(&self, problems: &mut Vec<Problem>, fixture: &Fixture) {
-        let mut paths = vec![vec![fixture.name.clone()]];
-        let mut seen = BTreeSet::new();
-        while let Some(path) = paths.pop() {
-            let Some(last) = path.last().and_then(|n| self.fixtures.get(n)) else {
-                continue;
-            };
-            for (name, span) in flows_of(last) {
-                if name == fixture.name && path.iter().all(|p| *p >= fixture.name) {
-                    let shown = path
-                        .iter()
-                        .chain([&name])
-                        .cloned()
-                        .collect::<Vec<_>>()
-                        .join(" → ");
-                    let problem =
-                        Problem::error(format!("these flows use each other in a circle: {shown}"));
-                    problems.push(problem.at(&last.source, span).help("take one `use` out"));
-                    return;
-                }
-                if seen.insert(name.clone()) {
-                    paths.push(path.iter().cloned().chain([name]).collect());
-                }
-            }
-        }
-    }
-}
-
-fn flows_of(fixture: &Fixture) -> Vec<(String, Span)> {
-    let FixtureKind::Flow(flow) = &fixture.kind else {
-        return Vec::new();
-    };
-    flow.steps
-        .iter()
-        .chain(&flow.after)
-        .filter_map(|s| match &s.act {
-            Act::Use { flow, .. } => Some((flow.clone(), s.span)),
-            _ => None,
-        })
-        .collect()
 }
 
 fn with_ending(file: &Path, ending: &str) -> PathBuf {

@@ -1,120 +1,14 @@
-//! YAML 1.2 as an own tree: scalars as written, the place of every key and value.
-//!
-//! Only what a data file needs is accepted. Anchors, aliases, merge keys, tags, further documents
-//! and excess of size or depth are refused while the events come in, before anything is built, so
-//! that no file can make the reader work harder than its own length.
+//! From events to the tree.
 
-use std::path::Path;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError};
+use granit_parser::{Event, Parser, ScalarStyle, ScanError};
 
+use super::{
+    DEEPEST, Entry, Kind, LARGEST_FILE, MOST_PROBLEMS, Node, Scalar, syntax::syntax, too_large,
+};
 use crate::text::{Problem, Source, Span, Spanned, border, line_col, visible};
-
-pub const LARGEST_FILE: usize = 1 << 20;
-pub const DEEPEST: usize = 64;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
-    pub kind: Kind,
-    pub span: Span,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
-    Scalar(Scalar),
-    List(Vec<Node>),
-    Map(Vec<Entry>),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scalar {
-    /// Plain scalars keep their source text; quoted ones have their escapes replaced.
-    pub text: String,
-    /// Written without quotes, so it may be meant as a number, a boolean or nothing.
-    pub plain: bool,
-    /// A comment on the same line that may have swallowed a piece of the text (`Order #7`).
-    pub swallowed: Option<Span>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    pub key: Spanned<String>,
-    pub value: Node,
-}
-
-impl Scalar {
-    pub fn is_null(&self) -> bool {
-        self.plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
-    }
-}
-
-impl Node {
-    /// What stands here, in words for a message.
-    pub fn found(&self) -> String {
-        match &self.kind {
-            Kind::Scalar(s) if s.is_null() && s.text.is_empty() => "nothing".into(),
-            Kind::Scalar(s) => format!("`{}`", crate::text::cut(&visible(&s.text), 40)),
-            Kind::List(items) => format!("a list of {}", items.len()),
-            Kind::Map(entries) if entries.is_empty() => "an empty map".into(),
-            Kind::Map(entries) => format!("a map with `{}`", visible(&entries[0].key)),
-        }
-    }
-}
-
-/// Reads a file, refusing what isn't text or is too large before it is held in memory.
-pub fn load(path: &Path, shown: &Path) -> Result<Arc<Source>, Box<Problem>> {
-    let name = shown.display();
-    let size = std::fs::metadata(path)
-        .map_err(|e| Box::new(Problem::error(format!("{name} can't be read: {e}"))))?
-        .len();
-    if size > LARGEST_FILE as u64 {
-        return Err(too_large(shown, size).into());
-    }
-    let bytes = std::fs::read(path)
-        .map_err(|e| Box::new(Problem::error(format!("{name} can't be read: {e}"))))?;
-    decode(shown, bytes)
-}
-
-pub fn decode(shown: &Path, bytes: Vec<u8>) -> Result<Arc<Source>, Box<Problem>> {
-    let name = shown.display();
-    if bytes.len() > LARGEST_FILE {
-        return Err(too_large(shown, bytes.len() as u64).into());
-    }
-    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
-        return Err(Problem::error(format!("{name} is written in UTF-16"))
-            .help("save it as UTF-8")
-            .into());
-    }
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(Arc::new(Source {
-            path: shown.to_path_buf(),
-            text,
-        })),
-        Err(e) => {
-            let good = e.utf8_error().valid_up_to();
-            let bytes = e.into_bytes();
-            let before = String::from_utf8_lossy(&bytes[..good]);
-            let (line, column) = line_col(&before, good);
-            Err(Problem::error(format!(
-                "{name}:{line}:{column}: byte 0x{:02X} is not valid UTF-8",
-                bytes[good]
-            ))
-            .help("save the file as UTF-8")
-            .into())
-        }
-    }
-}
-
-fn too_large(shown: &Path, size: u64) -> Problem {
-    Problem::error(format!(
-        "{} is too large: {} KiB, and {} KiB are the limit",
-        shown.display(),
-        size.div_ceil(1024),
-        LARGEST_FILE / 1024
-    ))
-    .help("split it; one file holds one scenario")
-}
 
 /// The tree of a source. `Err` is the first syntax problem; duplicate keys come beside the tree,
 /// which keeps the first of them.
@@ -141,6 +35,8 @@ enum Open {
     List(Vec<Node>, usize),
     Map {
         entries: Vec<Entry>,
+        /// Where each key stands: a map of a hundred thousand keys must not take forever.
+        seen: HashMap<String, Span>,
         key: Option<Spanned<String>>,
         start: usize,
     },
@@ -228,6 +124,7 @@ impl Reader<'_> {
                 self.descend(
                     Open::Map {
                         entries: Vec::new(),
+                        seen: HashMap::new(),
                         key: None,
                         start: span.start,
                     },
@@ -326,7 +223,9 @@ impl Reader<'_> {
                 items.push(node);
                 Ok(())
             }
-            Some(Open::Map { key, entries, .. }) => match (key.take(), node) {
+            Some(Open::Map {
+                key, entries, seen, ..
+            }) => match (key.take(), node) {
                 (
                     None,
                     Node {
@@ -345,20 +244,24 @@ impl Reader<'_> {
                 }
                 (None, node) => Err(self.refused("a key must be text", node.span).into()),
                 (Some(name), value) => {
-                    if let Some(first) = entries.iter().find(|e| e.key.value == name.value) {
+                    if let Some(first) = seen.get(&name.value) {
+                        if self.problems.len() >= MOST_PROBLEMS {
+                            return Ok(());
+                        }
                         let line = |at: usize| line_col(&self.source.text, at).0;
                         let problem = Problem::error(format!(
                             "`{}` stands twice in this map: in line {} and in line {}",
                             visible(&name),
-                            line(first.key.span.start),
+                            line(first.start),
                             line(name.span.start)
                         ))
                         .at(self.source, name.span)
                         .label("the second one")
-                        .also(first.key.span, "the first one")
+                        .also(*first, "the first one")
                         .help("keep one of them");
                         self.problems.push(problem);
                     } else {
+                        seen.insert(name.value.clone(), name.span);
                         entries.push(Entry { key: name, value });
                     }
                     Ok(())
@@ -415,97 +318,4 @@ impl Reader<'_> {
         let at = border(text, at);
         syntax(self.source, error, at)
     }
-}
-
-/// Own words for what the scanner found, with the likely mistake first.
-fn syntax(source: &Arc<Source>, error: &ScanError, at: usize) -> Problem {
-    let text = &source.text;
-    let line_start = text[..at].rfind('\n').map_or(0, |i| i + 1);
-    let line = text[line_start..].lines().next().unwrap_or_default();
-    let here = Span {
-        start: at,
-        end: (at + 1).min(text.len()),
-    };
-    if let Some(tab) = tab_in_indentation(text, at) {
-        return Problem::error("a tab stands in the indentation")
-            .at(
-                source,
-                Span {
-                    start: tab,
-                    end: tab + 1,
-                },
-            )
-            .label("a tab")
-            .help("YAML indents with blanks only: replace each tab by two blanks");
-    }
-    match error.kind() {
-        ErrorKind::UnknownAnchor => Problem::error("aliases (`*name`) are not accepted")
-            .at(source, here)
-            .help("write the value out, or put text that starts with `*` in quotes"),
-        ErrorKind::UnclosedQuotedScalar | ErrorKind::UnexpectedEof => {
-            Problem::error("a quotation mark is not closed").at(source, here)
-        }
-        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => {
-            Problem::error("a second `: ` stands in this line")
-                .at(source, here)
-                .help(quote_hint(line))
-        }
-        ErrorKind::RecursionLimitExceeded => {
-            Problem::error(format!("nested deeper than {DEEPEST} levels")).at(source, here)
-        }
-        ErrorKind::UnclosedFlowCollection { .. }
-        | ErrorKind::UnexpectedEofFlowMapping
-        | ErrorKind::UnexpectedEofFlowSequence
-        | ErrorKind::UnexpectedEofImplicitFlowMapping => {
-            Problem::error("a `[` or `{` is not closed").at(source, here)
-        }
-        _ if line.trim_start().starts_with(['@', '`', '%']) || starts_reserved(line) => {
-            Problem::error("text can't start with this character unless it is in quotes")
-                .at(source, here)
-                .help(quote_hint(line))
-        }
-        _ => Problem::error(format!("this is not valid YAML: {}", error.info()))
-            .at(source, here)
-            .help("check the indentation of this line and the one above; text with `: `, ` #` or a leading special character needs quotes"),
-    }
-}
-
-fn starts_reserved(line: &str) -> bool {
-    let value = line.trim_start().trim_start_matches("- ");
-    let value = value
-        .split_once(": ")
-        .map_or(value, |(_, v)| v)
-        .trim_start();
-    value.starts_with(['@', '`', '%'])
-}
-
-/// The line as it should be written: the text behind `- ` or the first `: ` in quotes.
-fn quote_hint(line: &str) -> String {
-    let line = line.trim();
-    let item = line.strip_prefix("- ");
-    let (head, text) = match line.split_once(": ") {
-        Some((key, text)) if !key.trim_start_matches("- ").contains(' ') => {
-            (format!("{key}: "), text)
-        }
-        _ if item.is_some() => ("- ".to_string(), item.unwrap_or_default()),
-        _ => (String::new(), line),
-    };
-    let text = text.trim().replace('\\', "\\\\").replace('"', "\\\"");
-    format!("put the text in quotes: {head}\"{text}\"")
-}
-
-/// The first tab before the first other character of a line, up to the line of `at`.
-fn tab_in_indentation(text: &str, at: usize) -> Option<usize> {
-    let end = text[at..].find('\n').map_or(text.len(), |i| at + i);
-    let mut start = 0;
-    for line in text[..end].split_inclusive('\n') {
-        let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
-        if blank < line.trim_end().len()
-            && let Some(tab) = line[..blank].find('\t')
-        {
-            return Some(start + tab);
-        }
-        start += line.len();
-    }
-    None
 }
