@@ -5,7 +5,7 @@
 
 pub mod agent;
 pub mod broker;
-// pub mod cli;
+pub mod cli;
 pub mod driver;
 pub mod event;
 pub mod network;

@@ -1,4 +1,4 @@
-//! The program: the guard's hidden command first, then everything else.
+//! The program: the guard's hidden command first, then the command line.
 
 use std::process::ExitCode;
 
@@ -8,8 +8,7 @@ fn main() -> ExitCode {
     if let Some(code) = guard::run_if_asked(std::env::args_os().skip(1)) {
         return ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX));
     }
-    for failure in hardening::keep_memory_private() {
-        eprintln!("rehearsal: {failure}");
-    }
-    ExitCode::SUCCESS
+    hardening::keep_memory_private();
+    rehearsal::network::install_crypto();
+    ExitCode::from(u8::try_from(rehearsal::cli::main()).unwrap_or(u8::MAX))
 }

@@ -53,10 +53,13 @@ pub trait Egress: Send + Sync {
 
 impl Egress for crate::secrets::Scrubber {
     fn refuse(&self, text: &str) -> Option<String> {
-        self.contains(text).then(|| "a registered credential".to_owned())
+        self.contains(text)
+            .then(|| "a registered credential".to_owned())
     }
     fn clean(&self, text: &str) -> String {
-        crate::secrets::Scrubber::clean(self, text).as_str().to_owned()
+        crate::secrets::Scrubber::clean(self, text)
+            .as_str()
+            .to_owned()
     }
 }
 

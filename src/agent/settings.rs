@@ -125,6 +125,12 @@ impl ModelSettings {
         }))
     }
 
+    /// The key, to be registered with the scrubber: it is a secret like any other (T26).
+    pub fn key_for_scrubber(&self) -> Option<crate::secrets::Secret> {
+        let key = self.key.as_ref()?;
+        crate::secrets::Secret::new(key.expose_secret().to_owned()).ok()
+    }
+
     /// Base address and model name, for the run's header. Never the key.
     pub fn shown(&self) -> String {
         format!("{} at {}", self.model, self.base)

@@ -38,7 +38,13 @@ fn lines(observation: &Observation) -> BTreeMap<String, u32> {
                 _ => {}
             }
         }
-        for (on, word) in [(s.expanded == Some(true), "expanded"), (s.selected == Some(true), "selected"), (s.disabled, "disabled"), (s.invalid, "invalid"), (!node.reachable, "unreachable")] {
+        for (on, word) in [
+            (s.expanded == Some(true), "expanded"),
+            (s.selected == Some(true), "selected"),
+            (s.disabled, "disabled"),
+            (s.invalid, "invalid"),
+            (!node.reachable, "unreachable"),
+        ] {
             if on {
                 state(word);
             }
@@ -46,7 +52,12 @@ fn lines(observation: &Observation) -> BTreeMap<String, u32> {
         if let Some(value) = &s.value {
             state(&format!("= {}", cut(value, 200)));
         }
-        if observation.documents.get(id.document as usize).and_then(|d| d.focus) == Some(id.node) {
+        if observation
+            .documents
+            .get(id.document as usize)
+            .and_then(|d| d.focus)
+            == Some(id.node)
+        {
             state("focused");
         }
         add(line);
@@ -64,12 +75,20 @@ fn lines(observation: &Observation) -> BTreeMap<String, u32> {
 
 /// A line as clocks and counters leave it alone.
 fn steady(line: &str) -> String {
-    line.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()
+    line.chars()
+        .map(|c| if c.is_ascii_digit() { '#' } else { c })
+        .collect()
 }
 
 fn changed(before: &BTreeMap<String, u32>, after: &BTreeMap<String, u32>) -> Vec<(bool, String)> {
-    let came = after.iter().filter(|(line, n)| before.get(*line).is_none_or(|b| b < n)).map(|(line, _)| (true, line.clone()));
-    let went = before.iter().filter(|(line, n)| after.get(*line).is_none_or(|a| a < n)).map(|(line, _)| (false, line.clone()));
+    let came = after
+        .iter()
+        .filter(|(line, n)| before.get(*line).is_none_or(|b| b < n))
+        .map(|(line, _)| (true, line.clone()));
+    let went = before
+        .iter()
+        .filter(|(line, n)| after.get(*line).is_none_or(|a| a < n))
+        .map(|(line, _)| (false, line.clone()));
     came.chain(went).collect()
 }
 
@@ -81,14 +100,24 @@ impl Broker {
             None => Default::default(),
         };
         let state = self.watch.state();
-        Mark { url, lines, documents: state.documents, happenings: state.happenings.len() }
+        Mark {
+            url,
+            lines,
+            documents: state.documents,
+            happenings: state.happenings.len(),
+        }
     }
 
     /// Learns what changes without an action: a second read of an untouched page.
     pub async fn learn_volatile(&mut self) -> Result<(), BrokerError> {
-        let Some(before) = self.last.clone() else { return Ok(()) };
+        let Some(before) = self.last.clone() else {
+            return Ok(());
+        };
         let after = self.look().await?;
-        let by_itself: HashSet<String> = changed(&lines(&before), &lines(&after)).into_iter().map(|(_, line)| steady(&line)).collect();
+        let by_itself: HashSet<String> = changed(&lines(&before), &lines(&after))
+            .into_iter()
+            .map(|(_, line)| steady(&line))
+            .collect();
         self.volatile.extend(by_itself);
         Ok(())
     }
@@ -102,7 +131,10 @@ impl Broker {
     /// As [`Broker::effect_since`], on a read that is there already.
     pub fn effect_in(&self, mark: &Mark, after: &Observation) -> Option<String> {
         if after.url != mark.url {
-            return Some(format!("address changed to {}", crate::page::shown_address(&after.url)));
+            return Some(format!(
+                "address changed to {}",
+                crate::page::shown_address(&after.url)
+            ));
         }
         {
             let state = self.watch.state();
@@ -114,7 +146,9 @@ impl Broker {
             }
         }
         let changes = changed(&mark.lines, &lines(after));
-        let mine = changes.into_iter().find(|(_, line)| !self.volatile.contains(&steady(line)) && !line.ends_with(" focused"));
+        let mine = changes.into_iter().find(|(_, line)| {
+            !self.volatile.contains(&steady(line)) && !line.ends_with(" focused")
+        });
         mine.map(|(came, line)| format!("{line} {}", if came { "appeared" } else { "went away" }))
     }
 }
@@ -125,15 +159,38 @@ mod tests {
     use crate::page::{Document, Node};
 
     fn page(text: &str, name: &str) -> Observation {
-        let node = Node { role: "button".into(), name: name.into(), reachable: true, ..Node::default() };
-        Observation { documents: vec![Document { text: text.into(), nodes: vec![node], ..Document::default() }], ..Observation::default() }
+        let node = Node {
+            role: "button".into(),
+            name: name.into(),
+            reachable: true,
+            ..Node::default()
+        };
+        Observation {
+            documents: vec![Document {
+                text: text.into(),
+                nodes: vec![node],
+                ..Document::default()
+            }],
+            ..Observation::default()
+        }
     }
 
     #[test]
     fn a_clock_is_told_apart_from_an_effect() {
-        let (a, b, c) = (page("10:01:01\nidle", "Save"), page("10:01:02\nidle", "Save"), page("10:01:03\nsaved", "Save"));
-        let volatile: HashSet<String> = changed(&lines(&a), &lines(&b)).into_iter().map(|(_, l)| steady(&l)).collect();
-        let mine: Vec<String> = changed(&lines(&b), &lines(&c)).into_iter().map(|(_, l)| l).filter(|l| !volatile.contains(&steady(l))).collect();
+        let (a, b, c) = (
+            page("10:01:01\nidle", "Save"),
+            page("10:01:02\nidle", "Save"),
+            page("10:01:03\nsaved", "Save"),
+        );
+        let volatile: HashSet<String> = changed(&lines(&a), &lines(&b))
+            .into_iter()
+            .map(|(_, l)| steady(&l))
+            .collect();
+        let mine: Vec<String> = changed(&lines(&b), &lines(&c))
+            .into_iter()
+            .map(|(_, l)| l)
+            .filter(|l| !volatile.contains(&steady(l)))
+            .collect();
         assert_eq!(mine, ["text \"saved\"", "text \"idle\""]);
     }
 

@@ -26,23 +26,46 @@ pub struct Found {
 }
 
 impl Broker {
-    pub async fn extract(&mut self, extract: &Extract, model: Option<&Model>) -> Result<Vec<Found>, BrokerError> {
+    pub async fn extract(
+        &mut self,
+        extract: &Extract,
+        model: Option<&Model>,
+    ) -> Result<Vec<Found>, BrokerError> {
         let mut all = Vec::new();
         for (name, extractor) in &extract.fields {
             let (value, note) = match extractor {
                 Extractor::Prompt(prompt) => self.by_prompt(prompt, model).await?,
-                Extractor::Each { next: Some(next), pages, .. } => self.by_pages(extractor, next, pages.unwrap_or(PAGES)).await?,
+                Extractor::Each {
+                    next: Some(next),
+                    pages,
+                    ..
+                } => {
+                    self.by_pages(extractor, next, pages.unwrap_or(PAGES))
+                        .await?
+                }
                 _ => match self.by_css_spec(extractor).await? {
                     Ok(value) => (value, None),
-                    Err(css) => (Value::Null, Some(format!("`{css}` is no CSS selector the browser understands"))),
+                    Err(css) => (
+                        Value::Null,
+                        Some(format!(
+                            "`{css}` is no CSS selector the browser understands"
+                        )),
+                    ),
                 },
             };
-            all.push(Found { name: name.value.clone(), value: self.clean_value(value), note });
+            all.push(Found {
+                name: name.value.clone(),
+                value: self.clean_value(value),
+                note,
+            });
         }
         Ok(all)
     }
 
-    async fn by_css_spec(&mut self, extractor: &Extractor) -> Result<Result<Value, String>, BrokerError> {
+    async fn by_css_spec(
+        &mut self,
+        extractor: &Extractor,
+    ) -> Result<Result<Value, String>, BrokerError> {
         let spec = spec(extractor);
         // Rows that are still being built are waited for, a moment.
         let until = Instant::now() + Duration::from_secs(2);
@@ -53,7 +76,10 @@ impl Broker {
                 Ok(Value::Null) => true,
                 _ => false,
             };
-            if !empty || (self.is_quiet().await && Instant::now() + Duration::from_millis(1500) >= until) || Instant::now() >= until {
+            if !empty
+                || (self.is_quiet().await && Instant::now() + Duration::from_millis(1500) >= until)
+                || Instant::now() >= until
+            {
                 return Ok(value);
             }
             sleep(Duration::from_millis(50)).await;
@@ -61,29 +87,64 @@ impl Broker {
     }
 
     /// Rows of page after page, until `next` is absent or disabled.
-    async fn by_pages(&mut self, extractor: &Extractor, next: &Target, pages: u32) -> Result<(Value, Option<String>), BrokerError> {
+    async fn by_pages(
+        &mut self,
+        extractor: &Extractor,
+        next: &Target,
+        pages: u32,
+    ) -> Result<(Value, Option<String>), BrokerError> {
         let mut rows = Vec::new();
         for page in 1..=pages {
             let here = match self.by_css_spec(extractor).await? {
                 Ok(Value::Array(here)) => here,
                 Ok(_) => Vec::new(),
-                Err(css) => return Ok((Value::Array(rows), Some(format!("`{css}` is no CSS selector the browser understands")))),
+                Err(css) => {
+                    return Ok((
+                        Value::Array(rows),
+                        Some(format!(
+                            "`{css}` is no CSS selector the browser understands"
+                        )),
+                    ));
+                }
             };
             let before = here.clone();
             rows.extend(here);
             let observation = self.look().await?;
             let scope = Scope::default();
-            let query = Query { target: next, verb: Verb::Click, scope: &scope, near: false, sentence: false };
-            let Ok(pick) = resolve::resolve(&observation, &query) else { return Ok((Value::Array(rows), None)) };
+            let query = Query {
+                target: next,
+                verb: Verb::Click,
+                scope: &scope,
+                near: false,
+                sentence: false,
+            };
+            let Ok(pick) = resolve::resolve(&observation, &query) else {
+                return Ok((Value::Array(rows), None));
+            };
             if observation.node(pick.id).is_some_and(|n| n.states.disabled) {
                 return Ok((Value::Array(rows), None));
             }
             if page == pages {
-                return Ok((Value::Array(rows), Some(format!("stopped after {pages} pages; there are more"))));
+                return Ok((
+                    Value::Array(rows),
+                    Some(format!("stopped after {pages} pages; there are more")),
+                ));
             }
             match self.prepare(pick.id, &Primitive::Click).await? {
-                Ok(ready) => self.perform(ready, &Primitive::Click).await?.map(drop).unwrap_or_default(),
-                Err(unfit) => return Ok((Value::Array(rows), Some(format!("the next page could not be opened: {}", unfit.message())))),
+                Ok(ready) => self
+                    .perform(ready, &Primitive::Click)
+                    .await?
+                    .map(drop)
+                    .unwrap_or_default(),
+                Err(unfit) => {
+                    return Ok((
+                        Value::Array(rows),
+                        Some(format!(
+                            "the next page could not be opened: {}",
+                            unfit.message()
+                        )),
+                    ));
+                }
             }
             self.settle().await?;
             let until = Instant::now() + NEXT_WITHIN;
@@ -94,7 +155,10 @@ impl Broker {
                     break;
                 }
                 if Instant::now() >= until {
-                    return Ok((Value::Array(rows), Some("the next page showed the same rows".into())));
+                    return Ok((
+                        Value::Array(rows),
+                        Some("the next page showed the same rows".into()),
+                    ));
                 }
                 sleep(Duration::from_millis(50)).await;
             }
@@ -102,7 +166,11 @@ impl Broker {
         Ok((Value::Array(rows), None))
     }
 
-    async fn by_prompt(&mut self, prompt: &str, model: Option<&Model>) -> Result<(Value, Option<String>), BrokerError> {
+    async fn by_prompt(
+        &mut self,
+        prompt: &str,
+        model: Option<&Model>,
+    ) -> Result<(Value, Option<String>), BrokerError> {
         let observation = self.look().await?;
         let Some(model) = model.filter(|_| !self.held) else {
             let raw = agent_extract::raw_text(&observation);
@@ -110,7 +178,9 @@ impl Broker {
             return Ok((raw.into_value(), Some(note)));
         };
         let scrubber = self.scrubber.clone();
-        let asked = model.extract(&Asking::new(&scrubber), prompt, &observation).await;
+        let asked = model
+            .extract(&Asking::new(&scrubber), prompt, &observation)
+            .await;
         let extracted = match asked.outcome {
             Ok(extracted) => extracted,
             Err(error) => {
@@ -120,14 +190,23 @@ impl Broker {
             }
         };
         let label = extracted.label();
-        Ok((extracted.into_value(), (label != "json").then(|| label.to_owned())))
+        Ok((
+            extracted.into_value(),
+            (label != "json").then(|| label.to_owned()),
+        ))
     }
 
     fn clean_value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.scrubber.clean(&text).as_str().to_owned()),
-            Value::Array(items) => Value::Array(items.into_iter().map(|v| self.clean_value(v)).collect()),
-            Value::Object(map) => Value::Object(map.into_iter().map(|(k, v)| (k, self.clean_value(v))).collect::<Map<_, _>>()),
+            Value::Array(items) => {
+                Value::Array(items.into_iter().map(|v| self.clean_value(v)).collect())
+            }
+            Value::Object(map) => Value::Object(
+                map.into_iter()
+                    .map(|(k, v)| (k, self.clean_value(v)))
+                    .collect::<Map<_, _>>(),
+            ),
             other => other,
         }
     }
@@ -138,7 +217,10 @@ fn spec(extractor: &Extractor) -> Value {
     match extractor {
         Extractor::Css { css, attr } => json!({"css": css, "attr": attr}),
         Extractor::Each { each, fields, .. } => {
-            let fields: Map<String, Value> = fields.iter().map(|(name, e)| (name.clone(), spec(e))).collect();
+            let fields: Map<String, Value> = fields
+                .iter()
+                .map(|(name, e)| (name.clone(), spec(e)))
+                .collect();
             json!({"each": each, "fields": fields})
         }
         Extractor::Prompt(_) => Value::Null,

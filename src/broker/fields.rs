@@ -24,13 +24,17 @@ impl Broker {
     /// Sets a text, number, date or rich text control.
     pub(super) async fn fill(&mut self, prepared: &Prepared, text: &str) -> Fit<Vec<String>> {
         if prepared.node.states.read_only {
-            return Ok(Err(Unfit::ReadOnly { why: read_only_words(&prepared.node) }));
+            return Ok(Err(Unfit::ReadOnly {
+                why: read_only_words(&prepared.node),
+            }));
         }
         if set_directly(&prepared.node) {
             return self.set(prepared, text).await;
         }
         if prepared.node.tag == "select" {
-            return Ok(Err(Unfit::WrongKind { why: "it is a list; use `select: <option>` with `in:`".into() }));
+            return Ok(Err(Unfit::WrongKind {
+                why: "it is a list; use `select: <option>` with `in:`".into(),
+            }));
         }
         self.type_over(prepared, text).await?;
         let mut notes = Vec::new();
@@ -51,14 +55,26 @@ impl Broker {
         }
         let seen = seen.unwrap_or_default();
         if formatted(&seen, text) {
-            notes.push(format!("the page shows it as \"{}\"", crate::text::visible(&seen)));
+            notes.push(format!(
+                "the page shows it as \"{}\"",
+                crate::text::visible(&seen)
+            ));
             return Ok(Ok(notes));
         }
-        Ok(Err(Unfit::WrongKind { why: format!("it was filled, but shows \"{}\" afterwards", crate::text::visible(&self.scrubber.clean(&seen).to_string())) }))
+        Ok(Err(Unfit::WrongKind {
+            why: format!(
+                "it was filled, but shows \"{}\" afterwards",
+                crate::text::visible(&self.scrubber.clean(&seen).to_string())
+            ),
+        }))
     }
 
     /// Focus, select all, delete, type: what a person does, so that frameworks notice.
-    pub(super) async fn type_over(&mut self, prepared: &Prepared, text: &str) -> Result<(), BrokerError> {
+    pub(super) async fn type_over(
+        &mut self,
+        prepared: &Prepared,
+        text: &str,
+    ) -> Result<(), BrokerError> {
         acts::focus(&self.realm(), &prepared.context, prepared.id).await?;
         if !acts::has_focus(&self.realm(), &prepared.context, prepared.id).await? {
             // Rich editors put the focus where they want it on a click.
@@ -66,9 +82,14 @@ impl Broker {
         }
         acts::select_text(&self.realm(), &prepared.context, prepared.id).await?;
         if is_rich(&prepared.node) {
-            self.act(&prepared.context, Actions::chord(&[Key::Control, Key::Char('a')])).await?;
+            self.act(
+                &prepared.context,
+                Actions::chord(&[Key::Control, Key::Char('a')]),
+            )
+            .await?;
         }
-        self.act(&prepared.context, Actions::chord(&[Key::Delete])).await?;
+        self.act(&prepared.context, Actions::chord(&[Key::Delete]))
+            .await?;
         if !text.is_empty() {
             let actions = Actions::text(text).map_err(|e| BrokerError::Other(e.to_string()))?;
             self.act(&prepared.context, actions).await?;
@@ -81,15 +102,23 @@ impl Broker {
         let answer = acts::set_value(&self.realm(), &prepared.context, prepared.id, text).await?;
         match answer.value {
             Some(value) if answer.ok && same(Some(&value), text) => Ok(Ok(Vec::new())),
-            Some(value) if answer.ok && value.is_empty() => Ok(Err(Unfit::WrongKind { why: format!("it did not take \"{text}\"; {}", shape_of(&prepared.node)) })),
+            Some(value) if answer.ok && value.is_empty() => Ok(Err(Unfit::WrongKind {
+                why: format!("it did not take \"{text}\"; {}", shape_of(&prepared.node)),
+            })),
             Some(value) if answer.ok => {
-                if prepared.node.input_type.as_deref() == Some("range") || fold_case(&value) == fold_case(text) {
+                if prepared.node.input_type.as_deref() == Some("range")
+                    || fold_case(&value) == fold_case(text)
+                {
                     Ok(Ok(vec![format!("the page made it \"{value}\"")]))
                 } else {
-                    Ok(Err(Unfit::WrongKind { why: format!("it shows \"{value}\" instead") }))
+                    Ok(Err(Unfit::WrongKind {
+                        why: format!("it shows \"{value}\" instead"),
+                    }))
                 }
             }
-            _ => Ok(Err(Unfit::WrongKind { why: "its value can't be set".into() })),
+            _ => Ok(Err(Unfit::WrongKind {
+                why: "its value can't be set".into(),
+            })),
         }
     }
 
@@ -120,7 +149,11 @@ impl Broker {
     }
 
     async fn read_value(&mut self, prepared: &Prepared) -> Result<Option<String>, BrokerError> {
-        Ok(acts::read_back(&self.realm(), &prepared.context, prepared.id).await?.value)
+        Ok(
+            acts::read_back(&self.realm(), &prepared.context, prepared.id)
+                .await?
+                .value,
+        )
     }
 
     // ---- boxes and switches ----------------------------------------------------------------
@@ -129,10 +162,15 @@ impl Broker {
         let wanted = if on { Tri::True } else { Tri::False };
         let state = acts::checked(&self.realm(), &prepared.context, prepared.id).await?;
         if state.is_none() {
-            return Ok(Err(Unfit::WrongKind { why: "it has no checked state".into() }));
+            return Ok(Err(Unfit::WrongKind {
+                why: "it has no checked state".into(),
+            }));
         }
         if state == Some(wanted) {
-            return Ok(Ok(vec![format!("it was {} already", if on { "checked" } else { "unchecked" })]));
+            return Ok(Ok(vec![format!(
+                "it was {} already",
+                if on { "checked" } else { "unchecked" }
+            )]));
         }
         self.click(prepared).await?.ok();
         let until = Instant::now() + Duration::from_millis(1000);
@@ -140,9 +178,18 @@ impl Broker {
             match acts::checked(&self.realm(), &prepared.context, prepared.id).await {
                 Ok(Some(now)) if now == wanted => return Ok(Ok(Vec::new())),
                 // Its document went away with the click: the page answered, `expect` decides.
-                Ok(None) | Err(_) => return Ok(Ok(vec!["the page changed at once; the state was not read back".into()])),
+                Ok(None) | Err(_) => {
+                    return Ok(Ok(vec![
+                        "the page changed at once; the state was not read back".into(),
+                    ]));
+                }
                 Ok(Some(_)) if Instant::now() >= until => {
-                    return Ok(Err(Unfit::WrongKind { why: format!("it was clicked, but is still not {}", if on { "checked" } else { "unchecked" }) }));
+                    return Ok(Err(Unfit::WrongKind {
+                        why: format!(
+                            "it was clicked, but is still not {}",
+                            if on { "checked" } else { "unchecked" }
+                        ),
+                    }));
                 }
                 Ok(Some(_)) => sleep(Duration::from_millis(30)).await,
             }
@@ -164,11 +211,15 @@ impl Broker {
             Ok(at) => at,
             Err(why) => return Ok(Err(Unfit::WrongKind { why })),
         };
-        let answer = acts::select_options(&self.realm(), &prepared.context, prepared.id, &[at]).await?;
+        let answer =
+            acts::select_options(&self.realm(), &prepared.context, prepared.id, &[at]).await?;
         if !answer.ok {
             let why = match answer.reason.as_deref() {
                 Some("disabled") => format!("its option \"{option}\" is disabled"),
-                other => format!("its option could not be chosen ({})", other.unwrap_or("no reason")),
+                other => format!(
+                    "its option could not be chosen ({})",
+                    other.unwrap_or("no reason")
+                ),
             };
             return Ok(Err(Unfit::WrongKind { why }));
         }
@@ -177,7 +228,10 @@ impl Broker {
 
     /// A combobox, listbox or radio group the page draws: open, find the option, click, read back.
     async fn select_drawn(&mut self, prepared: &Prepared, option: &str) -> Fit<Vec<String>> {
-        let opens = !matches!(prepared.node.role.as_str(), "listbox" | "radiogroup" | "menu" | "tree" | "tablist");
+        let opens = !matches!(
+            prepared.node.role.as_str(),
+            "listbox" | "radiogroup" | "menu" | "tree" | "tablist"
+        );
         let within = if opens { None } else { Some(prepared.id) };
         let name = prepared.node.name.clone();
         let role = prepared.node.role.clone();
@@ -189,7 +243,12 @@ impl Broker {
         let picked = loop {
             // A read makes older ids stale: the list is found again by role and name.
             let observation = self.look().await?;
-            let list = within.and_then(|_| observation.nodes().find(|(_, n)| n.role == role && n.name == name).map(|(id, _)| id));
+            let list = within.and_then(|_| {
+                observation
+                    .nodes()
+                    .find(|(_, n)| n.role == role && n.name == name)
+                    .map(|(id, _)| id)
+            });
             match option_in(&observation, option, list) {
                 Ok(id) => break id,
                 Err(why) if Instant::now() >= until => {
@@ -202,10 +261,22 @@ impl Broker {
                 Err(_) => {
                     // Lists that filter as one types show their options only then.
                     let half = until - OPTIONS_WITHIN / 2;
-                    if opens && !typed && Instant::now() >= half && matches!(prepared.node.tag.as_str(), "input" | "textarea") {
+                    if opens
+                        && !typed
+                        && Instant::now() >= half
+                        && matches!(prepared.node.tag.as_str(), "input" | "textarea")
+                    {
                         typed = true;
-                        if let Some((id, _)) = observation.nodes().find(|(_, n)| n.role == role && n.name == name) {
-                            let field = Prepared { id, context: prepared.context.clone(), point: prepared.point, node: prepared.node.clone() };
+                        if let Some((id, _)) = observation
+                            .nodes()
+                            .find(|(_, n)| n.role == role && n.name == name)
+                        {
+                            let field = Prepared {
+                                id,
+                                context: prepared.context.clone(),
+                                point: prepared.point,
+                                node: prepared.node.clone(),
+                            };
                             self.type_over(&field, option).await?;
                         }
                     }
@@ -227,22 +298,37 @@ impl Broker {
         let until = Instant::now() + Duration::from_millis(1500);
         loop {
             let observation = self.look().await?;
-            let list = observation.nodes().find(|(_, n)| n.role == role && n.name == name);
-            let as_value = list.is_some_and(|(_, n)| n.states.value.as_deref().is_some_and(|v| fold(v).contains(&fold(option))));
-            let as_text = list.is_some_and(|(id, _)| fold(observation.text_of(id)).contains(&fold(option)));
+            let list = observation
+                .nodes()
+                .find(|(_, n)| n.role == role && n.name == name);
+            let as_value = list.is_some_and(|(_, n)| {
+                n.states
+                    .value
+                    .as_deref()
+                    .is_some_and(|v| fold(v).contains(&fold(option)))
+            });
+            let as_text =
+                list.is_some_and(|(id, _)| fold(observation.text_of(id)).contains(&fold(option)));
             let as_state = observation.nodes().any(|(_, n)| {
-                fold(&n.name) == fold(option) && (n.states.selected == Some(true) || n.states.checked == Some(Tri::True))
+                fold(&n.name) == fold(option)
+                    && (n.states.selected == Some(true) || n.states.checked == Some(Tri::True))
             });
             // A control whose name is its value is renamed by the choice.
-            let renamed = observation.nodes().any(|(_, n)| n.role == role && fold(&n.name).contains(&fold(option)));
+            let renamed = observation
+                .nodes()
+                .any(|(_, n)| n.role == role && fold(&n.name).contains(&fold(option)));
             if as_value || as_text || as_state || renamed {
                 return Ok(Ok(Vec::new()));
             }
             if Instant::now() >= until {
                 if list.is_none() {
-                    return Ok(Ok(vec!["the list went away with the choice; it was not read back".into()]));
+                    return Ok(Ok(vec![
+                        "the list went away with the choice; it was not read back".into(),
+                    ]));
                 }
-                return Ok(Err(Unfit::WrongKind { why: format!("\"{option}\" was chosen, but it does not show") }));
+                return Ok(Err(Unfit::WrongKind {
+                    why: format!("\"{option}\" was chosen, but it does not show"),
+                }));
             }
             sleep(Duration::from_millis(40)).await;
         }
@@ -251,29 +337,82 @@ impl Broker {
 
 /// The one option of that name: exact, then but for case; two are no choice.
 fn which(options: &[String], wanted: &str) -> Result<usize, String> {
-    for same in [|a: &str, b: &str| fold(a) == fold(b), |a: &str, b: &str| fold_case(a) == fold_case(b)] {
-        let hits: Vec<usize> = options.iter().enumerate().filter(|(_, o)| same(o, wanted)).map(|(i, _)| i).collect();
+    for same in [
+        |a: &str, b: &str| fold(a) == fold(b),
+        |a: &str, b: &str| fold_case(a) == fold_case(b),
+    ] {
+        let hits: Vec<usize> = options
+            .iter()
+            .enumerate()
+            .filter(|(_, o)| same(o, wanted))
+            .map(|(i, _)| i)
+            .collect();
         match hits.len() {
             0 => {}
             1 => return Ok(hits[0]),
             n => return Err(format!("{n} of its options are called \"{wanted}\"")),
         }
     }
-    let known: Vec<String> = options.iter().take(8).map(|o| format!("\"{}\"", crate::text::visible(o))).collect();
-    Err(format!("it has no option \"{wanted}\"; it has {}", if known.is_empty() { "none".into() } else { known.join(", ") }))
+    let known: Vec<String> = options
+        .iter()
+        .take(8)
+        .map(|o| format!("\"{}\"", crate::text::visible(o)))
+        .collect();
+    Err(format!(
+        "it has no option \"{wanted}\"; it has {}",
+        if known.is_empty() {
+            "none".into()
+        } else {
+            known.join(", ")
+        }
+    ))
 }
 
-fn option_in(observation: &crate::page::Observation, option: &str, list: Option<NodeId>) -> Result<NodeId, String> {
-    for role in ["option", "radio", "menuitemradio", "treeitem", "menuitem", "tab"] {
-        let target = Target { by: By::Name { role: Some(role.into()), name: Some(option.into()), exact: false }, span: Default::default() };
+fn option_in(
+    observation: &crate::page::Observation,
+    option: &str,
+    list: Option<NodeId>,
+) -> Result<NodeId, String> {
+    for role in [
+        "option",
+        "radio",
+        "menuitemradio",
+        "treeitem",
+        "menuitem",
+        "tab",
+    ] {
+        let target = Target {
+            by: By::Name {
+                role: Some(role.into()),
+                name: Some(option.into()),
+                exact: false,
+            },
+            span: Default::default(),
+        };
         let scope = Scope::default();
-        let query = Query { target: &target, verb: Verb::Click, scope: &scope, near: false, sentence: false };
+        let query = Query {
+            target: &target,
+            verb: Verb::Click,
+            scope: &scope,
+            near: false,
+            sentence: false,
+        };
         match resolve::resolve(observation, &query) {
-            Ok(pick) if list.is_none_or(|l| observation.ancestors(pick.id).any(|(a, _)| a == l)) => return Ok(pick.id),
+            Ok(pick)
+                if list.is_none_or(|l| observation.ancestors(pick.id).any(|(a, _)| a == l)) =>
+            {
+                return Ok(pick.id);
+            }
             Err(miss) if miss.kind == resolve::MissKind::Ambiguous => {
                 // Among several, those of the list that was meant.
-                let inside: Vec<NodeId> =
-                    miss.nearest.iter().map(|n| n.id).filter(|id| list.is_some_and(|l| observation.ancestors(*id).any(|(a, _)| a == l))).collect();
+                let inside: Vec<NodeId> = miss
+                    .nearest
+                    .iter()
+                    .map(|n| n.id)
+                    .filter(|id| {
+                        list.is_some_and(|l| observation.ancestors(*id).any(|(a, _)| a == l))
+                    })
+                    .collect();
                 return match inside.as_slice() {
                     [only] => Ok(*only),
                     _ => Err(miss.message),
@@ -282,13 +421,28 @@ fn option_in(observation: &crate::page::Observation, option: &str, list: Option<
             _ => {}
         }
     }
-    let offered: Vec<String> = observation.nodes().filter(|(_, n)| n.role == "option").take(8).map(|(_, n)| format!("\"{}\"", n.name)).collect();
-    Err(format!("no option \"{option}\" came up{}", if offered.is_empty() { String::new() } else { format!("; there are {}", offered.join(", ")) }))
+    let offered: Vec<String> = observation
+        .nodes()
+        .filter(|(_, n)| n.role == "option")
+        .take(8)
+        .map(|(_, n)| format!("\"{}\"", n.name))
+        .collect();
+    Err(format!(
+        "no option \"{option}\" came up{}",
+        if offered.is_empty() {
+            String::new()
+        } else {
+            format!("; there are {}", offered.join(", "))
+        }
+    ))
 }
 
 fn set_directly(node: &Node) -> bool {
     node.tag == "input"
-        && matches!(node.input_type.as_deref(), Some("date" | "time" | "datetime-local" | "month" | "week" | "color" | "range"))
+        && matches!(
+            node.input_type.as_deref(),
+            Some("date" | "time" | "datetime-local" | "month" | "week" | "color" | "range")
+        )
 }
 
 fn is_rich(node: &Node) -> bool {
@@ -296,7 +450,13 @@ fn is_rich(node: &Node) -> bool {
 }
 
 fn read_only_words(node: &Node) -> String {
-    if node.states.has_popup || node.hints.iter().any(|h| h.text.to_lowercase().contains("date")) || node.name.to_lowercase().contains("date") {
+    if node.states.has_popup
+        || node
+            .hints
+            .iter()
+            .any(|h| h.text.to_lowercase().contains("date"))
+        || node.name.to_lowercase().contains("date")
+    {
         "it is a read-only date picker; use its own controls".into()
     } else {
         "it takes no typing; use the controls around it".into()
@@ -322,7 +482,12 @@ fn same(seen: Option<&str>, wanted: &str) -> bool {
 
 /// A page may group digits or add a unit; letters and digits must be the same ones in order.
 fn formatted(seen: &str, wanted: &str) -> bool {
-    let plain = |s: &str| s.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+    let plain = |s: &str| {
+        s.chars()
+            .filter(|c| c.is_alphanumeric())
+            .collect::<String>()
+            .to_lowercase()
+    };
     let (seen, wanted) = (plain(seen), plain(wanted));
     !wanted.is_empty() && seen == wanted
 }
@@ -333,11 +498,19 @@ mod tests {
 
     #[test]
     fn an_option_is_chosen_by_its_whole_name() {
-        let options = ["Salt".to_owned(), "Sea salt".to_owned(), "salt ".to_owned() + "x"];
+        let options = [
+            "Salt".to_owned(),
+            "Sea salt".to_owned(),
+            "salt ".to_owned() + "x",
+        ];
         assert_eq!(which(&options, "Salt"), Ok(0));
         assert_eq!(which(&options, "SALT"), Ok(0));
         assert!(which(&options, "Sal").unwrap_err().contains("\"Sea salt\""));
-        assert!(which(&["A".into(), "A".into()], "A").unwrap_err().contains("2 of its options"));
+        assert!(
+            which(&["A".into(), "A".into()], "A")
+                .unwrap_err()
+                .contains("2 of its options")
+        );
     }
 
     #[test]

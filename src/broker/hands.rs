@@ -35,22 +35,47 @@ impl Broker {
     pub async fn prepare(&mut self, id: NodeId, primitive: &Primitive) -> Fit<Prepared> {
         let began = Instant::now();
         let context = self.document_of(id)?;
-        let node = self.last.as_ref().and_then(|o| o.node(id).cloned()).unwrap_or_default();
+        let node = self
+            .last
+            .as_ref()
+            .and_then(|o| o.node(id).cloned())
+            .unwrap_or_default();
         let purpose = match primitive {
             Primitive::Click | Primitive::Check { .. } | Primitive::Submit => Purpose::Click,
             Primitive::Select { .. } if node.tag != "select" => Purpose::Click,
-            Primitive::Fill { .. } | Primitive::FillSecret { .. } | Primitive::Select { .. } => Purpose::Fill,
-            Primitive::Press { .. } | Primitive::Hover | Primitive::ScrollTo | Primitive::Scroll { .. } => Purpose::Hover,
+            Primitive::Fill { .. } | Primitive::FillSecret { .. } | Primitive::Select { .. } => {
+                Purpose::Fill
+            }
+            Primitive::Press { .. }
+            | Primitive::Hover
+            | Primitive::ScrollTo
+            | Primitive::Scroll { .. } => Purpose::Hover,
             Primitive::Drag { .. } => Purpose::Drag,
             Primitive::Upload { .. } => Purpose::Upload,
         };
         let answer = acts::prepare(&self.realm(), &context, id, purpose).await?;
         self.spent("act", began);
         Ok(match answer {
-            Ok(point) => Ok(Prepared { id, context, point, node }),
+            Ok(point) => Ok(Prepared {
+                id,
+                context,
+                point,
+                node,
+            }),
             // Keys, scrolling and native lists need no free point, only the element.
-            Err(Obstacle::Covered(_) | Obstacle::OffScreen | Obstacle::ZeroSize) if matches!(primitive, Primitive::ScrollTo | Primitive::Press { .. }) => {
-                Ok(Prepared { id, context, point: Point { x: 0.0, y: 0.0, on_label: false }, node })
+            Err(Obstacle::Covered(_) | Obstacle::OffScreen | Obstacle::ZeroSize)
+                if matches!(primitive, Primitive::ScrollTo | Primitive::Press { .. }) =>
+            {
+                Ok(Prepared {
+                    id,
+                    context,
+                    point: Point {
+                        x: 0.0,
+                        y: 0.0,
+                        on_label: false,
+                    },
+                    node,
+                })
             }
             Err(obstacle) => Err(self.unfit(obstacle)),
         })
@@ -61,7 +86,9 @@ impl Broker {
         match obstacle {
             Obstacle::Stale | Obstacle::Detached | Obstacle::Hidden => Unfit::Rerendered,
             Obstacle::Disabled(by) => Unfit::Disabled { by: by.map(clean) },
-            Obstacle::ReadOnly => Unfit::ReadOnly { why: "it takes no typing; use the controls around it".into() },
+            Obstacle::ReadOnly => Unfit::ReadOnly {
+                why: "it takes no typing; use the controls around it".into(),
+            },
             Obstacle::Moving => Unfit::Moving,
             Obstacle::ZeroSize => Unfit::NoSize,
             Obstacle::OffScreen => Unfit::OutOfView,
@@ -82,7 +109,11 @@ impl Broker {
         result.map(|fit| {
             fit.map(|notes| Effect {
                 change: None,
-                point: matches!(primitive, Primitive::Click | Primitive::Submit | Primitive::Check { .. }).then_some((prepared.point.x, prepared.point.y)),
+                point: matches!(
+                    primitive,
+                    Primitive::Click | Primitive::Submit | Primitive::Check { .. }
+                )
+                .then_some((prepared.point.x, prepared.point.y)),
                 rect: self.rect_in_view(&prepared),
                 notes,
             })
@@ -93,7 +124,9 @@ impl Broker {
         match primitive {
             Primitive::Click => self.click(prepared).await,
             Primitive::Fill { text } => self.fill(prepared, text).await,
-            Primitive::FillSecret { credential, field } => self.fill_secret(prepared, credential, field).await,
+            Primitive::FillSecret { credential, field } => {
+                self.fill_secret(prepared, credential, field).await
+            }
             Primitive::Select { option } => self.select(prepared, option).await,
             Primitive::Check { on } => self.check(prepared, *on).await,
             Primitive::Press { keys } => self.press(prepared, keys).await,
@@ -103,9 +136,22 @@ impl Broker {
                 Ok(Ok(Vec::new()))
             }
             Primitive::Scroll { dx, dy } => {
-                let arguments = [json!(prepared.id.generation), json!(prepared.id.node), super::places::share(*dx), super::places::share(*dy)];
-                let moved = page::call(&self.realm(), &prepared.context, "scrollView", &arguments, None).await?;
-                let note = (moved["value"].as_bool() == Some(false)).then(|| "it was at its end already".to_owned());
+                let arguments = [
+                    json!(prepared.id.generation),
+                    json!(prepared.id.node),
+                    super::places::share(*dx),
+                    super::places::share(*dy),
+                ];
+                let moved = page::call(
+                    &self.realm(),
+                    &prepared.context,
+                    "scrollView",
+                    &arguments,
+                    None,
+                )
+                .await?;
+                let note = (moved["value"].as_bool() == Some(false))
+                    .then(|| "it was at its end already".to_owned());
                 Ok(Ok(note.into_iter().collect()))
             }
             Primitive::Drag { to } => self.drag(prepared, *to).await,
@@ -116,7 +162,13 @@ impl Broker {
 
     /// Pointer down and up at the point the hit test gave.
     pub(super) async fn click(&mut self, prepared: &Prepared) -> Fit<Vec<String>> {
-        let actions = Actions::click(&Origin::Viewport, prepared.point.x, prepared.point.y, Button::Left, 1);
+        let actions = Actions::click(
+            &Origin::Viewport,
+            prepared.point.x,
+            prepared.point.y,
+            Button::Left,
+            1,
+        );
         self.act(&prepared.context, actions).await?;
         Ok(Ok(Vec::new()))
     }
@@ -134,13 +186,16 @@ impl Broker {
         let (x, y) = (prepared.point.x, prepared.point.y);
         // A pointer that jumps enters nothing on its way; a short path does.
         let path = [(x - 3.0, y), (x - 1.0, y), (x, y)];
-        self.act(&prepared.context, Actions::hover(&Origin::Viewport, &path)).await?;
+        self.act(&prepared.context, Actions::hover(&Origin::Viewport, &path))
+            .await?;
         Ok(Ok(Vec::new()))
     }
 
     async fn press(&mut self, prepared: &Prepared, keys: &str) -> Fit<Vec<String>> {
         if !acts::focus(&self.realm(), &prepared.context, prepared.id).await? {
-            return Ok(Err(Unfit::WrongKind { why: "it can't be focused, so it takes no keys".into() }));
+            return Ok(Err(Unfit::WrongKind {
+                why: "it can't be focused, so it takes no keys".into(),
+            }));
         }
         match chord(keys) {
             Ok(chord) => {
@@ -168,9 +223,12 @@ impl Broker {
         let own = acts::submitter(&self.realm(), &prepared.context, prepared.id).await?;
         let Some(button) = own else {
             if !acts::focus(&self.realm(), &prepared.context, prepared.id).await? {
-                return Ok(Err(Unfit::WrongKind { why: "no form holds it, or the form has neither a button nor a field".into() }));
+                return Ok(Err(Unfit::WrongKind {
+                    why: "no form holds it, or the form has neither a button nor a field".into(),
+                }));
             }
-            self.act(&prepared.context, Actions::chord(&[Key::Enter])).await?;
+            self.act(&prepared.context, Actions::chord(&[Key::Enter]))
+                .await?;
             return Ok(Ok(vec!["the form has no button; Enter was pressed".into()]));
         };
         if button == prepared.id {
@@ -188,13 +246,23 @@ impl Broker {
             Err(unfit) => return Ok(Err(unfit)),
         };
         // The page may have scrolled for the destination: point at the source anew.
-        let from = match acts::prepare(&self.realm(), &prepared.context, prepared.id, Purpose::Hover).await? {
+        let from = match acts::prepare(
+            &self.realm(),
+            &prepared.context,
+            prepared.id,
+            Purpose::Hover,
+        )
+        .await?
+        {
             Ok(point) => point,
             Err(obstacle) => return Ok(Err(self.unfit(obstacle))),
         };
         let before = self.effect_mark();
         let origin = Origin::Viewport;
-        let actions = Actions::drag((&origin, from.x, from.y), (&origin, there.point.x, there.point.y));
+        let actions = Actions::drag(
+            (&origin, from.x, from.y),
+            (&origin, there.point.x, there.point.y),
+        );
         self.act(&prepared.context, actions).await?;
         self.settle().await?;
         // Looking afresh makes the prepared nodes stale, so the elements are kept by reference first.
@@ -204,26 +272,46 @@ impl Broker {
             return Ok(Ok(Vec::new()));
         }
         // Pointer moves start no HTML5 drag in headless Chromium (measured): the events are sent.
-        let (Some(source), Some(target)) = (source, target) else { return Ok(Err(Unfit::Rerendered)) };
+        let (Some(source), Some(target)) = (source, target) else {
+            return Ok(Err(Unfit::Rerendered));
+        };
         let arguments = [json!({"sharedId": source}), json!({"sharedId": target})];
-        let taken = page::call(&self.realm(), &prepared.context, "dragDrop", &arguments, None).await?;
+        let taken = page::call(
+            &self.realm(),
+            &prepared.context,
+            "dragDrop",
+            &arguments,
+            None,
+        )
+        .await?;
         if taken["value"].as_bool() != Some(true) {
-            return Ok(Err(Unfit::WrongKind { why: "nothing took the drop, neither by pointer nor by drag events".into() }));
+            return Ok(Err(Unfit::WrongKind {
+                why: "nothing took the drop, neither by pointer nor by drag events".into(),
+            }));
         }
-        Ok(Ok(vec!["dropped by drag events: the pointer alone moved nothing".into()]))
+        Ok(Ok(vec![
+            "dropped by drag events: the pointer alone moved nothing".into(),
+        ]))
     }
 
     async fn upload(&mut self, prepared: &Prepared, file: &std::path::Path) -> Fit<Vec<String>> {
         let Ok(file) = file.canonicalize() else {
-            return Ok(Err(Unfit::WrongKind { why: format!("there is no file {}", file.display()) }));
+            return Ok(Err(Unfit::WrongKind {
+                why: format!("there is no file {}", file.display()),
+            }));
         };
-        let Some(element) = acts::shared_id(&self.realm(), &prepared.context, prepared.id).await? else {
+        let Some(element) = acts::shared_id(&self.realm(), &prepared.context, prepared.id).await?
+        else {
             return Ok(Err(Unfit::Rerendered));
         };
-        let context = acts::own_context(&self.realm(), &prepared.context, prepared.id).await?.unwrap_or_else(|| prepared.context.clone());
+        let context = acts::own_context(&self.realm(), &prepared.context, prepared.id)
+            .await?
+            .unwrap_or_else(|| prepared.context.clone());
         match self.tab.set_files(&context, &element, &[file]).await {
             Ok(()) => Ok(Ok(Vec::new())),
-            Err(crate::driver::DriverError::Command { error, .. }) => Ok(Err(Unfit::WrongKind { why: format!("it takes no file ({error})") })),
+            Err(crate::driver::DriverError::Command { error, .. }) => Ok(Err(Unfit::WrongKind {
+                why: format!("it takes no file ({error})"),
+            })),
             Err(error) => Err(error.into()),
         }
     }
@@ -246,9 +334,16 @@ impl Broker {
 
 /// `Enter`, `Control+A`, `Shift+Tab`.
 pub(super) fn chord(keys: &str) -> Result<Vec<Key>, String> {
-    let parts: Vec<&str> = if keys == "+" { vec!["+"] } else { keys.split('+').collect() };
+    let parts: Vec<&str> = if keys == "+" {
+        vec!["+"]
+    } else {
+        keys.split('+').collect()
+    };
     parts
         .iter()
-        .map(|part| Key::by_name(part.trim()).ok_or_else(|| format!("`{part}` is no key; write e.g. Enter, Escape, Control+A")))
+        .map(|part| {
+            Key::by_name(part.trim())
+                .ok_or_else(|| format!("`{part}` is no key; write e.g. Enter, Escape, Control+A"))
+        })
         .collect()
 }

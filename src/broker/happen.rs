@@ -19,8 +19,9 @@ impl Broker {
     /// Downloads that ended since the last call; other happenings stay for the step's judgement.
     pub async fn downloads_finished(&mut self) -> Result<Vec<Happening>, BrokerError> {
         let mut state = self.watch.state();
-        let (downloads, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut state.happenings).into_iter().partition(|h| matches!(h, Happening::Download { .. }));
+        let (downloads, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut state.happenings)
+            .into_iter()
+            .partition(|h| matches!(h, Happening::Download { .. }));
         state.happenings = rest;
         drop(state);
         Ok(downloads.into_iter().map(|h| self.scrubbed(h)).collect())
@@ -38,25 +39,77 @@ impl Broker {
                     more.extend(refusal(&blocked));
                     more.push(Happening::Blocked(as_event(blocked)));
                 }
-                NetEvent::Wrote { method, address, because, .. } => more.push(Happening::Wrote { method, url: address.url, because }),
-                NetEvent::Started { .. } | NetEvent::Answered { .. } | NetEvent::Finished { .. } | NetEvent::Failed { .. } => {}
+                NetEvent::Wrote {
+                    method,
+                    address,
+                    because,
+                    ..
+                } => more.push(Happening::Wrote {
+                    method,
+                    url: address.url,
+                    because,
+                }),
+                NetEvent::Started { .. }
+                | NetEvent::Answered { .. }
+                | NetEvent::Finished { .. }
+                | NetEvent::Failed { .. } => {}
             }
         }
         let mut state = self.watch.state();
         state.happenings.extend(more);
-        self.must_stop |= state.happenings.iter().any(|h| matches!(h, Happening::UndeclaredWrite { .. } | Happening::LeftHosts { .. }));
+        self.must_stop |= state.happenings.iter().any(|h| {
+            matches!(
+                h,
+                Happening::UndeclaredWrite { .. } | Happening::LeftHosts { .. }
+            )
+        });
     }
 
     fn scrubbed(&self, happening: Happening) -> Happening {
         let clean = |text: String| self.scrubber.clean(&text).as_str().to_owned();
         match happening {
-            Happening::Dialog { text, answer, expected } => Happening::Dialog { text: crate::text::cut(&clean(text), 400), answer, expected },
-            Happening::TabOpened { url, followed } => Happening::TabOpened { url: clean(url), followed },
-            Happening::Download { name, bytes, accepted } => Happening::Download { name: crate::store::names::safe_name(&clean(name)), bytes, accepted },
+            Happening::Dialog {
+                text,
+                answer,
+                expected,
+            } => Happening::Dialog {
+                text: crate::text::cut(&clean(text), 400),
+                answer,
+                expected,
+            },
+            Happening::TabOpened { url, followed } => Happening::TabOpened {
+                url: clean(url),
+                followed,
+            },
+            Happening::Download {
+                name,
+                bytes,
+                accepted,
+            } => Happening::Download {
+                name: crate::store::names::safe_name(&clean(name)),
+                bytes,
+                accepted,
+            },
             Happening::LeftHosts { url } => Happening::LeftHosts { url: clean(url) },
-            Happening::Wrote { method, url, because } => Happening::Wrote { method, url: clean(url), because },
-            Happening::UndeclaredWrite { method, url, add } => Happening::UndeclaredWrite { method, url: clean(url), add: clean(add) },
-            Happening::Blocked(blocked) => Happening::Blocked(Blocked { path: blocked.path.map(clean), host: clean(blocked.host), ..blocked }),
+            Happening::Wrote {
+                method,
+                url,
+                because,
+            } => Happening::Wrote {
+                method,
+                url: clean(url),
+                because,
+            },
+            Happening::UndeclaredWrite { method, url, add } => Happening::UndeclaredWrite {
+                method,
+                url: clean(url),
+                add: clean(add),
+            },
+            Happening::Blocked(blocked) => Happening::Blocked(Blocked {
+                path: blocked.path.map(clean),
+                host: clean(blocked.host),
+                ..blocked
+            }),
             other => other,
         }
     }
@@ -66,7 +119,11 @@ impl Broker {
 fn refusal(blocked: &BlockedRequest) -> Option<Happening> {
     let address = || {
         let path = blocked.path.as_deref().unwrap_or("/");
-        let mut url = Url::parse(&format!("{}://{}:{}{path}", blocked.scheme, blocked.host, blocked.port)).ok()?;
+        let mut url = Url::parse(&format!(
+            "{}://{}:{}{path}",
+            blocked.scheme, blocked.host, blocked.port
+        ))
+        .ok()?;
         if url.port() == Some(blocked.scheme.default_port()) {
             let _ = url.set_port(None);
         }
@@ -76,10 +133,18 @@ fn refusal(blocked: &BlockedRequest) -> Option<Happening> {
         "undeclared write" => Some(Happening::UndeclaredWrite {
             method: blocked.method.clone().unwrap_or_else(|| "request".into()),
             url: address().unwrap_or_else(|| blocked.host.clone()),
-            add: blocked.suggest.as_ref().map(ToString::to_string).unwrap_or_default(),
+            add: blocked
+                .suggest
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
         }),
-        "host not listed" if blocked.dest.as_deref() == Some("document") && !blocked.browser_own => {
-            Some(Happening::LeftHosts { url: address().unwrap_or_else(|| blocked.host.clone()) })
+        "host not listed"
+            if blocked.dest.as_deref() == Some("document") && !blocked.browser_own =>
+        {
+            Some(Happening::LeftHosts {
+                url: address().unwrap_or_else(|| blocked.host.clone()),
+            })
         }
         _ => None,
     }

@@ -26,15 +26,26 @@ pub enum LoginEnd {
     SignedIn,
     /// There is no form, and the step's `expect` holds.
     AlreadySignedIn,
-    NoForm { saw: String },
+    NoForm {
+        saw: String,
+    },
     /// The page, its form or the form's action belong to another origin.
-    WrongOrigin { credential: String, page: String },
+    WrongOrigin {
+        credential: String,
+        page: String,
+    },
     /// The form is still there after submitting.
-    Rejected { saw: String },
-    HumanNeeded { saw: String },
+    Rejected {
+        saw: String,
+    },
+    HumanNeeded {
+        saw: String,
+    },
     Captcha,
     /// A form that can't be filled safely.
-    UnsafeForm { why: String },
+    UnsafeForm {
+        why: String,
+    },
     /// The focus left the field while the secret was typed.
     FocusMoved,
 }
@@ -52,11 +63,17 @@ pub struct LoginWish<'a> {
 impl Broker {
     pub async fn login(&mut self, wish: &LoginWish<'_>) -> Result<LoginEnd, BrokerError> {
         let Some(credential) = self.credentials.get(wish.credential) else {
-            return Ok(LoginEnd::UnsafeForm { why: format!("credential {} is not loaded", wish.credential) });
+            return Ok(LoginEnd::UnsafeForm {
+                why: format!("credential {} is not loaded", wish.credential),
+            });
         };
         let bound = match credential.origin.as_deref().map(Origin::parse) {
             Some(Ok(origin)) => origin,
-            _ => return Ok(LoginEnd::UnsafeForm { why: format!("credential {} has no usable origin", wish.credential) }),
+            _ => {
+                return Ok(LoginEnd::UnsafeForm {
+                    why: format!("credential {} has no usable origin", wish.credential),
+                });
+            }
         };
         let until = Instant::now() + wish.within;
         let first = match self.await_form(until, wish).await? {
@@ -71,7 +88,11 @@ impl Broker {
     }
 
     /// Waits for a form that can be filled; a page without one may be signed in already.
-    async fn await_form(&mut self, until: Instant, wish: &LoginWish<'_>) -> Result<Result<Probe, LoginEnd>, BrokerError> {
+    async fn await_form(
+        &mut self,
+        until: Instant,
+        wish: &LoginWish<'_>,
+    ) -> Result<Result<Probe, LoginEnd>, BrokerError> {
         loop {
             let observation = self.look().await?;
             let probe = self.probe().await?;
@@ -84,13 +105,22 @@ impl Broker {
                 _ => {}
             }
             if !wish.expect.is_empty() {
-                let checked = crate::resolve::check_all(wish.expect, &observation, &serde_json::Value::Null, &[]);
+                let checked = crate::resolve::check_all(
+                    wish.expect,
+                    &observation,
+                    &serde_json::Value::Null,
+                    &[],
+                );
                 if checked.iter().all(|c| c.holds) {
                     return Ok(Err(LoginEnd::AlreadySignedIn));
                 }
             }
             if Instant::now() >= until {
-                let saw = format!("the page is \"{}\" at {}", observation.title, page::shown_address(&observation.url));
+                let saw = format!(
+                    "the page is \"{}\" at {}",
+                    observation.title,
+                    page::shown_address(&observation.url)
+                );
                 return Ok(Err(LoginEnd::NoForm { saw }));
             }
             sleep(Duration::from_millis(60)).await;
@@ -99,9 +129,15 @@ impl Broker {
 
     /// A single text field is a user name only where the page speaks of signing in.
     fn has_words_of_sign_in(&self) -> bool {
-        let words = ["sign in", "log in", "login", "accedi", "continue", "next", "user", "email", "e-mail"];
+        let words = [
+            "sign in", "log in", "login", "accedi", "continue", "next", "user", "email", "e-mail",
+        ];
         self.last.as_ref().is_some_and(|o| {
-            let text = o.documents.first().map(|d| d.text.to_lowercase()).unwrap_or_default();
+            let text = o
+                .documents
+                .first()
+                .map(|d| d.text.to_lowercase())
+                .unwrap_or_default();
             words.iter().any(|w| text.contains(w))
         })
     }
@@ -111,17 +147,30 @@ impl Broker {
     }
 
     /// User name, password, code; each on its own page where the site wants it so.
-    async fn enter(&mut self, first: Probe, bound: &Origin, wish: &LoginWish<'_>) -> Result<LoginEnd, BrokerError> {
+    async fn enter(
+        &mut self,
+        first: Probe,
+        bound: &Origin,
+        wish: &LoginWish<'_>,
+    ) -> Result<LoginEnd, BrokerError> {
         let mut probe = first;
         let mut used_code = false;
         for _ in 0..4 {
             if let Some(end) = self.origin_problem(bound, &probe, wish.credential).await? {
                 return Ok(end);
             }
-            let url_before = self.last.as_ref().map(|o| o.url.clone()).unwrap_or_default();
+            let url_before = self
+                .last
+                .as_ref()
+                .map(|o| o.url.clone())
+                .unwrap_or_default();
             let documents = self.documents_loaded();
             let entered = {
-                let mut entry = Entry { broker: self, bound, credential: wish.credential };
+                let mut entry = Entry {
+                    broker: self,
+                    bound,
+                    credential: wish.credential,
+                };
                 match probe.kind {
                     ProbeKind::Code => {
                         used_code = true;
@@ -136,14 +185,21 @@ impl Broker {
             }
             let next = self.after_submit(&url_before, documents, wish).await?;
             match next {
-                After::Form(again) if again.kind == probe.kind && probe.kind != ProbeKind::UsernameFirst => {
+                After::Form(again)
+                    if again.kind == probe.kind && probe.kind != ProbeKind::UsernameFirst =>
+                {
                     self.clear().await?;
                     let saw = self.alert_words().await?;
                     return Ok(LoginEnd::Rejected { saw });
                 }
-                After::Form(again) if again.kind == ProbeKind::Code && (used_code || !self.has_totp(wish.credential)) => {
+                After::Form(again)
+                    if again.kind == ProbeKind::Code
+                        && (used_code || !self.has_totp(wish.credential)) =>
+                {
                     self.clear().await?;
-                    return Ok(LoginEnd::HumanNeeded { saw: "the site asks for a code".into() });
+                    return Ok(LoginEnd::HumanNeeded {
+                        saw: "the site asks for a code".into(),
+                    });
                 }
                 After::Form(again) => probe = again,
                 After::Gone => return Ok(LoginEnd::SignedIn),
@@ -155,52 +211,111 @@ impl Broker {
                 }
             }
         }
-        Ok(LoginEnd::UnsafeForm { why: "the site asked for more pages than a sign-in has".into() })
+        Ok(LoginEnd::UnsafeForm {
+            why: "the site asked for more pages than a sign-in has".into(),
+        })
     }
 
     fn has_totp(&self, credential: &str) -> bool {
-        self.credentials.get(credential).is_some_and(|c| c.totp.is_some())
+        self.credentials
+            .get(credential)
+            .is_some_and(|c| c.totp.is_some())
     }
 
     /// Page, form and action must all be at the credential's origin, exactly (R19–R22).
-    async fn origin_problem(&mut self, bound: &Origin, probe: &Probe, credential: &str) -> Result<Option<LoginEnd>, BrokerError> {
+    async fn origin_problem(
+        &mut self,
+        bound: &Origin,
+        probe: &Probe,
+        credential: &str,
+    ) -> Result<Option<LoginEnd>, BrokerError> {
         let observation = self.last.clone().ok_or(BrokerError::Stale)?;
-        let wrong = |page: String| Some(LoginEnd::WrongOrigin { credential: format!("{credential} belongs to {bound}"), page });
+        let wrong = |page: String| {
+            Some(LoginEnd::WrongOrigin {
+                credential: format!("{credential} belongs to {bound}"),
+                page,
+            })
+        };
         let here = self.address_now().await?;
         match Url::parse(&here) {
             Ok(url) if bound.holds(&url) => {}
-            _ => return Ok(wrong(format!("the page is at {}", page::shown_address(&here)))),
+            _ => {
+                return Ok(wrong(format!(
+                    "the page is at {}",
+                    page::shown_address(&here)
+                )));
+            }
         }
-        let Some(field) = [probe.password, probe.username, probe.code].into_iter().find(|at| *at >= 0) else { return Ok(None) };
-        let id = NodeId { generation: observation.generation, document: 0, node: field as u32 };
+        let Some(field) = [probe.password, probe.username, probe.code]
+            .into_iter()
+            .find(|at| *at >= 0)
+        else {
+            return Ok(None);
+        };
+        let id = NodeId {
+            generation: observation.generation,
+            document: 0,
+            node: field as u32,
+        };
         // A same-origin frame is read in place; its own address counts as the form's.
         if let Some(own) = acts::own_context(&self.realm(), self.tab.id(), id).await?
             && own != self.tab.id()
         {
             return Ok(wrong("the form lies in a frame".into()));
         }
-        let Some(facts) = acts::form_facts(&self.realm(), self.tab.id(), id).await? else { return Ok(None) };
+        let Some(facts) = acts::form_facts(&self.realm(), self.tab.id(), id).await? else {
+            return Ok(None);
+        };
         let method = facts.method.as_deref().unwrap_or("").to_ascii_lowercase();
         // A form without `method` is a GET form only if the page lets it submit by itself; scripts
         // usually take it over, and the proxy stops a secret in an address in any case.
-        if method == "get" || facts.submitter.formmethod.as_deref().is_some_and(|m| m.eq_ignore_ascii_case("get")) {
-            return Ok(Some(LoginEnd::UnsafeForm { why: "the form says method=get, which would put the secret into the address".into() }));
+        if method == "get"
+            || facts
+                .submitter
+                .formmethod
+                .as_deref()
+                .is_some_and(|m| m.eq_ignore_ascii_case("get"))
+        {
+            return Ok(Some(LoginEnd::UnsafeForm {
+                why: "the form says method=get, which would put the secret into the address".into(),
+            }));
         }
         let mut actions = vec![facts.action];
         actions.push(facts.submitter.formaction);
         if let Some(button) = acts::submitter(&self.realm(), self.tab.id(), id).await?
             && let Some(of_button) = acts::form_facts(&self.realm(), self.tab.id(), button).await?
         {
-            if of_button.submitter.formmethod.as_deref().is_some_and(|m| m.eq_ignore_ascii_case("get")) {
+            if of_button
+                .submitter
+                .formmethod
+                .as_deref()
+                .is_some_and(|m| m.eq_ignore_ascii_case("get"))
+            {
                 return Ok(Some(LoginEnd::UnsafeForm { why: "its button says formmethod=get, which would put the secret into the address".into() }));
             }
             actions.push(of_button.submitter.formaction);
         }
-        for action in actions.into_iter().flatten().filter(|a| !a.trim().is_empty()) {
-            match Url::parse(&facts.base).ok().and_then(|base| base.join(action.trim()).ok()) {
+        for action in actions
+            .into_iter()
+            .flatten()
+            .filter(|a| !a.trim().is_empty())
+        {
+            match Url::parse(&facts.base)
+                .ok()
+                .and_then(|base| base.join(action.trim()).ok())
+            {
                 Some(url) if bound.holds(&url) => {}
-                Some(url) => return Ok(wrong(format!("the form is sent to {}", page::shown_address(url.as_str())))),
-                None => return Ok(Some(LoginEnd::UnsafeForm { why: "the form's action is no address".into() })),
+                Some(url) => {
+                    return Ok(wrong(format!(
+                        "the form is sent to {}",
+                        page::shown_address(url.as_str())
+                    )));
+                }
+                None => {
+                    return Ok(Some(LoginEnd::UnsafeForm {
+                        why: "the form's action is no address".into(),
+                    }));
+                }
             }
         }
         Ok(None)
@@ -211,7 +326,12 @@ impl Broker {
     }
 
     /// After the submit was answered: the page has moved on, asks for more, or shows the form again.
-    async fn after_submit(&mut self, url_before: &str, documents: u64, wish: &LoginWish<'_>) -> Result<After, BrokerError> {
+    async fn after_submit(
+        &mut self,
+        url_before: &str,
+        documents: u64,
+        wish: &LoginWish<'_>,
+    ) -> Result<After, BrokerError> {
         let until = Instant::now() + wish.within.max(Duration::from_secs(5));
         // Something must answer: a navigation, a request, a change of the form.
         loop {
@@ -229,21 +349,35 @@ impl Broker {
                 let observation = self.look().await?;
                 let probe = self.probe().await?;
                 self.held = probe.held > 0;
-                let captcha = observation.nodes().any(|(_, n)| n.tag == "iframe" && n.name.to_lowercase().contains("captcha"));
+                let captcha = observation
+                    .nodes()
+                    .any(|(_, n)| n.tag == "iframe" && n.name.to_lowercase().contains("captcha"));
                 if captcha {
                     return Ok(After::Captcha);
                 }
                 match probe.kind {
-                    ProbeKind::Login | ProbeKind::UsernameFirst | ProbeKind::Code | ProbeKind::OneText
-                        if probe.held == 0 && (moved || probe.kind == ProbeKind::Code || (observation.url != url_before)) =>
+                    ProbeKind::Login
+                    | ProbeKind::UsernameFirst
+                    | ProbeKind::Code
+                    | ProbeKind::OneText
+                        if probe.held == 0
+                            && (moved
+                                || probe.kind == ProbeKind::Code
+                                || (observation.url != url_before)) =>
                     {
                         if probe.kind == ProbeKind::OneText {
                             return Ok(self.gone());
                         }
                         return Ok(After::Form(probe));
                     }
-                    ProbeKind::Login if probe.password >= 0 && probe.held == 0 => return Ok(After::Form(probe)),
-                    ProbeKind::None | ProbeKind::OneText if moved || observation.url != url_before || probe.held == 0 => return Ok(self.gone()),
+                    ProbeKind::Login if probe.password >= 0 && probe.held == 0 => {
+                        return Ok(After::Form(probe));
+                    }
+                    ProbeKind::None | ProbeKind::OneText
+                        if moved || observation.url != url_before || probe.held == 0 =>
+                    {
+                        return Ok(self.gone());
+                    }
                     _ => {}
                 }
             }
@@ -273,9 +407,15 @@ impl Broker {
 
     async fn alert_words(&mut self) -> Result<String, BrokerError> {
         let observation = self.look().await?;
-        let alert = observation.nodes().find(|(_, n)| matches!(n.role.as_str(), "alert" | "status")).map(|(id, _)| observation.text_of(id).to_owned());
+        let alert = observation
+            .nodes()
+            .find(|(_, n)| matches!(n.role.as_str(), "alert" | "status"))
+            .map(|(id, _)| observation.text_of(id).to_owned());
         Ok(match alert.filter(|t| !t.trim().is_empty()) {
-            Some(text) => format!("the page says \"{}\"", crate::text::cut(&crate::text::fold::fold(&text), 200)),
+            Some(text) => format!(
+                "the page says \"{}\"",
+                crate::text::cut(&crate::text::fold::fold(&text), 200)
+            ),
             None => "the sign-in form is still there".into(),
         })
     }
@@ -284,9 +424,16 @@ impl Broker {
 
     /// Fills one secret field the author named. The same checks as for a login; the document is
     /// protected until it goes away or the secret leaves it.
-    pub(super) async fn fill_secret(&mut self, prepared: &Prepared, credential: &str, field: &str) -> Fit<Vec<String>> {
+    pub(super) async fn fill_secret(
+        &mut self,
+        prepared: &Prepared,
+        credential: &str,
+        field: &str,
+    ) -> Fit<Vec<String>> {
         let wrong = |why: String| Ok(Err(Unfit::WrongKind { why }));
-        let Some(record) = self.credentials.get(credential) else { return wrong(format!("credential {credential} is not loaded")) };
+        let Some(record) = self.credentials.get(credential) else {
+            return wrong(format!("credential {credential} is not loaded"));
+        };
         let Some(bound) = record.origin.as_deref().and_then(|o| Origin::parse(o).ok()) else {
             return wrong(format!("credential {credential} has no usable origin"));
         };
@@ -295,24 +442,49 @@ impl Broker {
         };
         let secret_field = field != "username";
         let at = prepared.id.node as i64;
-        let probe = Probe { kind: ProbeKind::Login, username: -1, password: at, code: -1, held: 0, passwords: 1, new_passwords: 0 };
+        let probe = Probe {
+            kind: ProbeKind::Login,
+            username: -1,
+            password: at,
+            code: -1,
+            held: 0,
+            passwords: 1,
+            new_passwords: 0,
+        };
         if prepared.id.document != 0 {
-            return wrong(format!("wrong_origin: {credential} is never filled into a frame of another origin"));
+            return wrong(format!(
+                "wrong_origin: {credential} is never filled into a frame of another origin"
+            ));
         }
         match self.origin_problem(&bound, &probe, credential).await? {
             None => {}
-            Some(LoginEnd::WrongOrigin { credential, page }) => return wrong(format!("wrong_origin: {credential}, but {page}")),
+            Some(LoginEnd::WrongOrigin { credential, page }) => {
+                return wrong(format!("wrong_origin: {credential}, but {page}"));
+            }
             Some(LoginEnd::UnsafeForm { why }) => return wrong(why),
             Some(_) => return wrong("the form can't be filled safely".into()),
         }
         if secret_field {
-            acts::protect(&self.realm(), &prepared.context, prepared.id.generation, &[prepared.id.node], true).await?;
+            acts::protect(
+                &self.realm(),
+                &prepared.context,
+                prepared.id.generation,
+                &[prepared.id.node],
+                true,
+            )
+            .await?;
         }
-        let mut entry = Entry { broker: self, bound: &bound, credential };
+        let mut entry = Entry {
+            broker: self,
+            bound: &bound,
+            credential,
+        };
         let moved = entry.type_into(prepared.id, &value).await?;
         if moved.is_some() {
             self.clear().await?;
-            return wrong("the focus moved away while it was typed; what was typed was removed again".into());
+            return wrong(
+                "the focus moved away while it was typed; what was typed was removed again".into(),
+            );
         }
         self.held = secret_field;
         Ok(Ok(Vec::new()))
@@ -338,7 +510,13 @@ impl Entry<'_> {
     /// User name and password of one form, then its submit; `Some` ends the login.
     async fn fields(&mut self, probe: &Probe) -> Result<Option<LoginEnd>, BrokerError> {
         let generation = self.broker.generation;
-        let node = |at: i64| (at >= 0).then_some(NodeId { generation, document: 0, node: at as u32 });
+        let node = |at: i64| {
+            (at >= 0).then_some(NodeId {
+                generation,
+                document: 0,
+                node: at as u32,
+            })
+        };
         let mut last = None;
         if let (Some(id), Some(name)) = (node(probe.username), self.value("username")) {
             if let Some(end) = self.type_into(id, &name).await? {
@@ -348,7 +526,9 @@ impl Entry<'_> {
         }
         if let Some(id) = node(probe.password) {
             let Some(password) = self.value("password") else {
-                return Ok(Some(LoginEnd::UnsafeForm { why: format!("credential {} has no password", self.credential) }));
+                return Ok(Some(LoginEnd::UnsafeForm {
+                    why: format!("credential {} has no password", self.credential),
+                }));
             };
             self.protect(id).await?;
             if let Some(end) = self.type_into(id, &password).await? {
@@ -360,11 +540,23 @@ impl Entry<'_> {
     }
 
     async fn code(&mut self, probe: &Probe, now: u64) -> Result<Option<LoginEnd>, BrokerError> {
-        let Some(record) = self.broker.credentials.get(self.credential) else { return Ok(None) };
-        let Some(totp) = &record.totp else { return Ok(Some(LoginEnd::HumanNeeded { saw: "the site asks for a code".into() })) };
+        let Some(record) = self.broker.credentials.get(self.credential) else {
+            return Ok(None);
+        };
+        let Some(totp) = &record.totp else {
+            return Ok(Some(LoginEnd::HumanNeeded {
+                saw: "the site asks for a code".into(),
+            }));
+        };
         let code = totp.at(now);
-        self.broker.scrubber.register(self.credential, "totp", &code, Kind::Otp);
-        let id = NodeId { generation: self.broker.generation, document: 0, node: probe.code.max(0) as u32 };
+        self.broker
+            .scrubber
+            .register(self.credential, "totp", &code, Kind::Otp);
+        let id = NodeId {
+            generation: self.broker.generation,
+            document: 0,
+            node: probe.code.max(0) as u32,
+        };
         self.protect(id).await?;
         if let Some(end) = self.type_into(id, &code).await? {
             return Ok(Some(end));
@@ -373,16 +565,32 @@ impl Entry<'_> {
     }
 
     fn value(&self, field: &str) -> Option<Secret> {
-        self.broker.credentials.get(self.credential)?.fields.get(field).map(Secret::duplicate)
+        self.broker
+            .credentials
+            .get(self.credential)?
+            .fields
+            .get(field)
+            .map(Secret::duplicate)
     }
 
     async fn protect(&mut self, id: NodeId) -> Result<(), BrokerError> {
         let context = self.broker.tab.id().to_owned();
-        Ok(acts::protect(&self.broker.realm(), &context, id.generation, &[id.node], true).await?)
+        Ok(acts::protect(
+            &self.broker.realm(),
+            &context,
+            id.generation,
+            &[id.node],
+            true,
+        )
+        .await?)
     }
 
     /// Focus proved, keys sent, focus proved again. The value leaves only as keys.
-    async fn type_into(&mut self, id: NodeId, value: &Secret) -> Result<Option<LoginEnd>, BrokerError> {
+    async fn type_into(
+        &mut self,
+        id: NodeId,
+        value: &Secret,
+    ) -> Result<Option<LoginEnd>, BrokerError> {
         let context = self.broker.tab.id().to_owned();
         if let Some(end) = self.origin_moved().await? {
             return Ok(Some(end));
@@ -392,7 +600,9 @@ impl Entry<'_> {
             return Ok(Some(LoginEnd::FocusMoved));
         }
         acts::select_text(&self.broker.realm(), &context, id).await?;
-        self.broker.act(&context, Actions::chord(&[Key::Delete])).await?;
+        self.broker
+            .act(&context, Actions::chord(&[Key::Delete]))
+            .await?;
         // A few keys at a time: a page that grabs the focus gets no more than these.
         let letters: Vec<char> = value.expose().chars().collect();
         for part in letters.chunks(3) {
@@ -400,7 +610,9 @@ impl Entry<'_> {
                 return Ok(Some(LoginEnd::FocusMoved));
             }
             let part: zeroize::Zeroizing<String> = zeroize::Zeroizing::new(part.iter().collect());
-            let actions = Actions::text(&part).map_err(|_| BrokerError::Other("the secret holds characters that can't be typed".into()))?;
+            let actions = Actions::text(&part).map_err(|_| {
+                BrokerError::Other("the secret holds characters that can't be typed".into())
+            })?;
             self.broker.act(&context, actions).await?;
         }
         if !acts::has_focus(&self.broker.realm(), &context, id).await? {
@@ -424,12 +636,22 @@ impl Entry<'_> {
     }
 
     /// Origin and action checked once more, then the form's own button or Enter.
-    async fn submit(&mut self, last: Option<NodeId>, probe: &Probe) -> Result<Option<LoginEnd>, BrokerError> {
-        if let Some(end) = self.broker.origin_problem(self.bound, probe, self.credential).await? {
+    async fn submit(
+        &mut self,
+        last: Option<NodeId>,
+        probe: &Probe,
+    ) -> Result<Option<LoginEnd>, BrokerError> {
+        if let Some(end) = self
+            .broker
+            .origin_problem(self.bound, probe, self.credential)
+            .await?
+        {
             return Ok(Some(end));
         }
         let Some(last) = last else {
-            return Ok(Some(LoginEnd::UnsafeForm { why: "the form has no field this credential fills".into() }));
+            return Ok(Some(LoginEnd::UnsafeForm {
+                why: "the form has no field this credential fills".into(),
+            }));
         };
         let context = self.broker.tab.id().to_owned();
         let button = acts::submitter(&self.broker.realm(), &context, last).await?;
@@ -440,7 +662,9 @@ impl Entry<'_> {
             return Ok(None);
         }
         acts::focus(&self.broker.realm(), &context, last).await?;
-        self.broker.act(&context, Actions::chord(&[Key::Enter])).await?;
+        self.broker
+            .act(&context, Actions::chord(&[Key::Enter]))
+            .await?;
         Ok(None)
     }
 }

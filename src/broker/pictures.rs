@@ -29,15 +29,25 @@ pub struct Box2 {
 /// A picture that may be kept, or why there is none.
 #[derive(Debug, Clone)]
 pub enum Shot {
-    Taken { png: Vec<u8>, width: u32, height: u32, redactions: Vec<Redaction>, unsettled: bool },
-    Withheld { why: String },
+    Taken {
+        png: Vec<u8>,
+        width: u32,
+        height: u32,
+        redactions: Vec<Redaction>,
+        unsettled: bool,
+    },
+    Withheld {
+        why: String,
+    },
 }
 
 impl Broker {
     /// A picture of the viewport, masked; or the reason why none may be kept.
     pub async fn shot(&mut self) -> Result<Shot, BrokerError> {
         if self.held {
-            return Ok(Shot::Withheld { why: "a filled secret is still in the document".into() });
+            return Ok(Shot::Withheld {
+                why: "a filled secret is still in the document".into(),
+            });
         }
         let began = tokio::time::Instant::now();
         let shot = self.masked().await;
@@ -46,7 +56,9 @@ impl Broker {
             Ok(shot) => Ok(shot),
             Err(BrokerError::Lost(why)) => Err(BrokerError::Lost(why)),
             // No answer means no picture.
-            Err(error) => Ok(Shot::Withheld { why: error.to_string() }),
+            Err(error) => Ok(Shot::Withheld {
+                why: error.to_string(),
+            }),
         }
     }
 
@@ -66,22 +78,43 @@ impl Broker {
             }
             pictures::freeze(&self.realm(), &context, false).await?;
             let png = png?;
-            let (Some(before), Some(after)) = (before, after) else { continue };
+            let (Some(before), Some(after)) = (before, after) else {
+                continue;
+            };
             if same_boxes(&before, &after) {
                 let boxes = [before, after].concat();
-                return tokio::task::spawn_blocking(move || paint(png, &boxes)).await.unwrap_or_else(|_| Ok(Shot::Withheld { why: "painting the masks failed".into() }));
+                return tokio::task::spawn_blocking(move || paint(png, &boxes))
+                    .await
+                    .unwrap_or_else(|_| {
+                        Ok(Shot::Withheld {
+                            why: "painting the masks failed".into(),
+                        })
+                    });
             }
         }
-        Ok(Shot::Withheld { why: "what has to be covered would not hold still".into() })
+        Ok(Shot::Withheld {
+            why: "what has to be covered would not hold still".into(),
+        })
     }
 
     /// Boxes to cover, of every document; `None` when the page was read again meanwhile.
     async fn boxes(&self) -> Result<Option<Vec<(SecretBox, String)>>, BrokerError> {
-        let Some(observation) = &self.last else { return Ok(None) };
+        let Some(observation) = &self.last else {
+            return Ok(None);
+        };
         let mut all = Vec::new();
         for (index, document) in observation.documents.iter().enumerate() {
             let marks = self.marks.get(index).map(Vec::as_slice).unwrap_or_default();
-            let Some(boxes) = pictures::rectangles(&self.realm(), &document.context, observation.generation, marks).await? else { return Ok(None) };
+            let Some(boxes) = pictures::rectangles(
+                &self.realm(),
+                &document.context,
+                observation.generation,
+                marks,
+            )
+            .await?
+            else {
+                return Ok(None);
+            };
             let (dx, dy) = self.offset_of(index);
             for mut one in boxes {
                 one.rect.x += dx;
@@ -98,10 +131,14 @@ impl Broker {
 
     /// Where a frame's viewport lies in the top one.
     fn offset_of(&self, document: usize) -> (f64, f64) {
-        let Some(observation) = &self.last else { return (0.0, 0.0) };
+        let Some(observation) = &self.last else {
+            return (0.0, 0.0);
+        };
         let (mut x, mut y, mut at) = (0.0, 0.0, document);
         for _ in 0..8 {
-            let Some(owner) = observation.documents.get(at).and_then(|d| d.owner) else { break };
+            let Some(owner) = observation.documents.get(at).and_then(|d| d.owner) else {
+                break;
+            };
             if let Some(rect) = observation.node(owner).and_then(|n| n.rect) {
                 x += rect.x;
                 y += rect.y;
@@ -116,32 +153,60 @@ fn same_boxes(a: &[(SecretBox, String)], b: &[(SecretBox, String)]) -> bool {
     let near = |x: f64, y: f64| (x - y).abs() <= MOVED;
     a.len() == b.len()
         && a.iter().zip(b).all(|((a, _), (b, _))| {
-            near(a.rect.x, b.rect.x) && near(a.rect.y, b.rect.y) && near(a.rect.width, b.rect.width) && near(a.rect.height, b.rect.height)
+            near(a.rect.x, b.rect.x)
+                && near(a.rect.y, b.rect.y)
+                && near(a.rect.width, b.rect.width)
+                && near(a.rect.height, b.rect.height)
         })
 }
 
 /// Layer 2: solid boxes, of one colour, re-encoded without anything else the browser wrote.
 fn paint(png: Vec<u8>, boxes: &[(SecretBox, String)]) -> Result<Shot, BrokerError> {
-    let bad = |e: image::ImageError| BrokerError::Other(format!("the picture could not be read: {e}"));
+    let bad =
+        |e: image::ImageError| BrokerError::Other(format!("the picture could not be read: {e}"));
     if boxes.is_empty() {
-        let (width, height) = size(&png).ok_or_else(|| BrokerError::Other("the picture is no PNG".into()))?;
-        return Ok(Shot::Taken { png, width, height, redactions: Vec::new(), unsettled: false });
+        let (width, height) =
+            size(&png).ok_or_else(|| BrokerError::Other("the picture is no PNG".into()))?;
+        return Ok(Shot::Taken {
+            png,
+            width,
+            height,
+            redactions: Vec::new(),
+            unsettled: false,
+        });
     }
-    let mut picture = image::load_from_memory_with_format(&png, ImageFormat::Png).map_err(bad)?.into_rgba8();
+    let mut picture = image::load_from_memory_with_format(&png, ImageFormat::Png)
+        .map_err(bad)?
+        .into_rgba8();
     let mut redactions: Vec<Redaction> = Vec::new();
     for (one, reason) in boxes {
-        let Some(area) = clip(one, &picture) else { continue };
+        let Some(area) = clip(one, &picture) else {
+            continue;
+        };
         fill(&mut picture, area);
-        let redaction = Redaction { rect: [area.x, area.y, area.width, area.height], reason: reason.clone() };
+        let redaction = Redaction {
+            rect: [area.x, area.y, area.width, area.height],
+            reason: reason.clone(),
+        };
         if !redactions.contains(&redaction) {
             redactions.push(redaction);
         }
     }
     let (width, height) = picture.dimensions();
     let mut out = Vec::new();
-    let encoder = image::codecs::png::PngEncoder::new_with_quality(&mut out, image::codecs::png::CompressionType::Fast, image::codecs::png::FilterType::Sub);
+    let encoder = image::codecs::png::PngEncoder::new_with_quality(
+        &mut out,
+        image::codecs::png::CompressionType::Fast,
+        image::codecs::png::FilterType::Sub,
+    );
     picture.write_with_encoder(encoder).map_err(bad)?;
-    Ok(Shot::Taken { png: out, width, height, redactions, unsettled: false })
+    Ok(Shot::Taken {
+        png: out,
+        width,
+        height,
+        redactions,
+        unsettled: false,
+    })
 }
 
 /// Width and height from a PNG's header.
@@ -157,7 +222,12 @@ fn clip(one: &SecretBox, picture: &RgbaImage) -> Option<Box2> {
     let top = (one.rect.y.floor() as i32 - PADDING).clamp(0, height);
     let right = ((one.rect.x + one.rect.width).ceil() as i32 + PADDING).clamp(0, width);
     let bottom = ((one.rect.y + one.rect.height).ceil() as i32 + PADDING).clamp(0, height);
-    (right > left && bottom > top).then_some(Box2 { x: left, y: top, width: right - left, height: bottom - top })
+    (right > left && bottom > top).then_some(Box2 {
+        x: left,
+        y: top,
+        width: right - left,
+        height: bottom - top,
+    })
 }
 
 fn fill(picture: &mut RgbaImage, area: Box2) {
@@ -175,25 +245,53 @@ mod tests {
 
     fn png(width: u32, height: u32) -> Vec<u8> {
         let mut out = Vec::new();
-        RgbaImage::from_pixel(width, height, Rgba([255, 0, 0, 255])).write_to(&mut std::io::Cursor::new(&mut out), ImageFormat::Png).unwrap();
+        RgbaImage::from_pixel(width, height, Rgba([255, 0, 0, 255]))
+            .write_to(&mut std::io::Cursor::new(&mut out), ImageFormat::Png)
+            .unwrap();
         out
     }
 
     #[test]
     fn case_088_pixels_under_a_mask_are_one_colour() {
-        let one = SecretBox { kind: BoxKind::Text, rect: Rect { x: 10.0, y: 10.0, width: 20.0, height: 8.0 } };
-        let Ok(Shot::Taken { png, redactions, .. }) = paint(png(64, 64), &[(one, "text".into())]) else { panic!("a picture") };
+        let one = SecretBox {
+            kind: BoxKind::Text,
+            rect: Rect {
+                x: 10.0,
+                y: 10.0,
+                width: 20.0,
+                height: 8.0,
+            },
+        };
+        let Ok(Shot::Taken {
+            png, redactions, ..
+        }) = paint(png(64, 64), &[(one, "text".into())])
+        else {
+            panic!("a picture")
+        };
         let picture = image::load_from_memory(&png).unwrap().into_rgba8();
         assert_eq!(redactions[0].rect, [6, 6, 28, 16]);
-        let colours: std::collections::BTreeSet<[u8; 4]> = (6..34).flat_map(|x| (6..22).map(move |y| (x, y))).map(|(x, y)| picture.get_pixel(x, y).0).collect();
+        let colours: std::collections::BTreeSet<[u8; 4]> = (6..34)
+            .flat_map(|x| (6..22).map(move |y| (x, y)))
+            .map(|(x, y)| picture.get_pixel(x, y).0)
+            .collect();
         assert_eq!(colours.len(), 1);
         assert_eq!(picture.get_pixel(40, 40).0, [255, 0, 0, 255]);
     }
 
     #[test]
     fn a_mask_off_the_picture_paints_nothing() {
-        let one = SecretBox { kind: BoxKind::Text, rect: Rect { x: 900.0, y: 10.0, width: 20.0, height: 8.0 } };
-        let Ok(Shot::Taken { redactions, .. }) = paint(png(64, 64), &[(one, "text".into())]) else { panic!("a picture") };
+        let one = SecretBox {
+            kind: BoxKind::Text,
+            rect: Rect {
+                x: 900.0,
+                y: 10.0,
+                width: 20.0,
+                height: 8.0,
+            },
+        };
+        let Ok(Shot::Taken { redactions, .. }) = paint(png(64, 64), &[(one, "text".into())]) else {
+            panic!("a picture")
+        };
         assert!(redactions.is_empty());
     }
 }

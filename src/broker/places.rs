@@ -24,16 +24,29 @@ pub struct Search {
 
 impl Broker {
     /// The element that shows a text: the innermost one, lifted to its nearest actionable ancestor.
-    pub async fn by_text(&mut self, text: &str, scope: &Scope) -> Result<Result<Pick, Miss>, BrokerError> {
+    pub async fn by_text(
+        &mut self,
+        text: &str,
+        scope: &Scope,
+    ) -> Result<Result<Pick, Miss>, BrokerError> {
         self.by(text, scope, Chooser::Text).await
     }
 
     /// The element a CSS selector means.
-    pub async fn by_css(&mut self, css: &str, scope: &Scope) -> Result<Result<Pick, Miss>, BrokerError> {
+    pub async fn by_css(
+        &mut self,
+        css: &str,
+        scope: &Scope,
+    ) -> Result<Result<Pick, Miss>, BrokerError> {
         self.by(css, scope, Chooser::Css).await
     }
 
-    async fn by(&mut self, what: &str, scope: &Scope, chooser: Chooser) -> Result<Result<Pick, Miss>, BrokerError> {
+    async fn by(
+        &mut self,
+        what: &str,
+        scope: &Scope,
+        chooser: Chooser,
+    ) -> Result<Result<Pick, Miss>, BrokerError> {
         let observation = match self.last() {
             Some(last) => last,
             None => self.look().await?,
@@ -49,8 +62,26 @@ impl Broker {
         let mut found = Vec::new();
         for (index, document) in observation.documents.iter().enumerate() {
             let answer = match chooser {
-                Chooser::Css => page::acts::query(&self.realm(), &document.context, observation.generation, index as u32, what).await?,
-                _ => page::places::query_text(&self.realm(), &document.context, observation.generation, index as u32, what).await?,
+                Chooser::Css => {
+                    page::acts::query(
+                        &self.realm(),
+                        &document.context,
+                        observation.generation,
+                        index as u32,
+                        what,
+                    )
+                    .await?
+                }
+                _ => {
+                    page::places::query_text(
+                        &self.realm(),
+                        &document.context,
+                        observation.generation,
+                        index as u32,
+                        what,
+                    )
+                    .await?
+                }
             };
             match answer {
                 Ok(more) => found.extend(more),
@@ -82,7 +113,12 @@ impl Broker {
         };
         let chosen = match (scope.nth, kept.len()) {
             (_, 0) => {
-                return Ok(Err(Miss { kind: MissKind::NotFound, message: format!("no {words} on this page"), nearest: Vec::new(), help: None }));
+                return Ok(Err(Miss {
+                    kind: MissKind::NotFound,
+                    message: format!("no {words} on this page"),
+                    nearest: Vec::new(),
+                    help: None,
+                }));
             }
             (Some(nth), n) if nth > n => {
                 return Ok(Err(Miss {
@@ -99,7 +135,9 @@ impl Broker {
                     kind: MissKind::Ambiguous,
                     message: format!("{n} elements match {words}"),
                     nearest: kept.iter().take(10).map(near).collect(),
-                    help: Some("narrow it with `within` or `nth: 1` (counts in document order)".into()),
+                    help: Some(
+                        "narrow it with `within` or `nth: 1` (counts in document order)".into(),
+                    ),
                 }));
             }
         };
@@ -115,7 +153,12 @@ impl Broker {
         }))
     }
 
-    async fn lies_in(&self, id: NodeId, scopes: &[Vec<NodeId>], observation: &page::Observation) -> Result<bool, BrokerError> {
+    async fn lies_in(
+        &self,
+        id: NodeId,
+        scopes: &[Vec<NodeId>],
+        observation: &page::Observation,
+    ) -> Result<bool, BrokerError> {
         for scope in scopes {
             let mut inside = false;
             for outer in scope.iter().filter(|outer| outer.document == id.document) {
@@ -124,12 +167,18 @@ impl Broker {
             }
             // A frame named as scope holds whole documents.
             inside |= scope.iter().any(|outer| {
-                let mut owner = observation.documents.get(id.document as usize).and_then(|d| d.owner);
+                let mut owner = observation
+                    .documents
+                    .get(id.document as usize)
+                    .and_then(|d| d.owner);
                 while let Some(id) = owner {
                     if id == *outer || observation.ancestors(id).any(|(a, _)| a == *outer) {
                         return true;
                     }
-                    owner = observation.documents.get(id.document as usize).and_then(|d| d.owner);
+                    owner = observation
+                        .documents
+                        .get(id.document as usize)
+                        .and_then(|d| d.owner);
                 }
                 false
             });
@@ -167,8 +216,16 @@ impl Broker {
     pub fn searched(&self) -> Vec<String> {
         match &self.searched.boxes {
             Some(boxes) if self.searched.steps > 0 && !boxes.is_empty() => {
-                let end = if self.searched.ended { "to their ends" } else { "as far as the limit allows" };
-                vec![format!("{} scrollable areas were searched {end} ({} steps)", boxes.len(), self.searched.steps)]
+                let end = if self.searched.ended {
+                    "to their ends"
+                } else {
+                    "as far as the limit allows"
+                };
+                vec![format!(
+                    "{} scrollable areas were searched {end} ({} steps)",
+                    boxes.len(),
+                    self.searched.steps
+                )]
             }
             _ => Vec::new(),
         }
@@ -176,12 +233,21 @@ impl Broker {
 
     /// Whether a search down the lists is still going on.
     pub fn searching(&self) -> bool {
-        self.searched.boxes.as_ref().is_some_and(|b| !b.is_empty()) && !self.searched.ended && self.searched.steps < MOST
+        self.searched.boxes.as_ref().is_some_and(|b| !b.is_empty())
+            && !self.searched.ended
+            && self.searched.steps < MOST
     }
 
     /// Scrolls the page or its largest scroll box by a share of a view; extremes mean the ends.
     pub async fn scroll_page(&mut self, dx: i32, dy: i32) -> Result<bool, BrokerError> {
-        let moved = page::call(&self.realm(), self.tab.id(), "scrollView", &[json!(null), json!(null), share(dx), share(dy)], None).await?;
+        let moved = page::call(
+            &self.realm(),
+            self.tab.id(),
+            "scrollView",
+            &[json!(null), json!(null), share(dx), share(dy)],
+            None,
+        )
+        .await?;
         Ok(moved["value"].as_bool().unwrap_or(false))
     }
 }

@@ -10,7 +10,10 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use crate::driver::{Browser, CallOptions, ContextSettings, Downloads, DriverError, NavFailure, Tab, UserContext, Wait};
+use crate::driver::{
+    Browser, CallOptions, ContextSettings, Downloads, DriverError, NavFailure, Tab, UserContext,
+    Wait,
+};
 use crate::network::{NetEvent, Proxy};
 use crate::page::{self, NodeId, Observation};
 use crate::policy::{AllowSet, Gate, WindowId};
@@ -84,12 +87,22 @@ impl page::Realm for DriverRealm<'_> {
         arguments: Vec<Value>,
         serialization: Option<Value>,
     ) -> Result<Value, page::CallFault> {
-        let options = CallOptions { serialization, deadline: self.deadline, ..CallOptions::default() };
-        self.tab.connection().call_function(context, Some(sandbox), declaration, arguments, &options).await.map_err(|error| match error {
-            DriverError::NoSuchFrame { .. } | DriverError::NoSuchNode { .. } => page::CallFault::Gone(error.to_string()),
-            DriverError::Timeout { .. } => page::CallFault::TimedOut(error.to_string()),
-            other => page::CallFault::Refused(other.to_string()),
-        })
+        let options = CallOptions {
+            serialization,
+            deadline: self.deadline,
+            ..CallOptions::default()
+        };
+        self.tab
+            .connection()
+            .call_function(context, Some(sandbox), declaration, arguments, &options)
+            .await
+            .map_err(|error| match error {
+                DriverError::NoSuchFrame { .. } | DriverError::NoSuchNode { .. } => {
+                    page::CallFault::Gone(error.to_string())
+                }
+                DriverError::Timeout { .. } => page::CallFault::TimedOut(error.to_string()),
+                other => page::CallFault::Refused(other.to_string()),
+            })
     }
 }
 
@@ -97,9 +110,14 @@ impl From<DriverError> for BrokerError {
     fn from(error: DriverError) -> Self {
         match &error {
             DriverError::Lost => Self::Lost(error.to_string()),
-            DriverError::Timeout { command, after } => Self::Hung { command: (*command).to_owned(), seconds: after.as_secs() },
+            DriverError::Timeout { command, after } => Self::Hung {
+                command: (*command).to_owned(),
+                seconds: after.as_secs(),
+            },
             DriverError::NoSuchFrame { .. } | DriverError::NoSuchNode { .. } => Self::Stale,
-            DriverError::PageInterferes { .. } => Self::PageInterferes("a script of ours could not run as written".into()),
+            DriverError::PageInterferes { .. } => {
+                Self::PageInterferes("a script of ours could not run as written".into())
+            }
             _ => Self::Other(error.to_string()),
         }
     }
@@ -109,8 +127,13 @@ impl From<page::ReadError> for BrokerError {
     fn from(error: page::ReadError) -> Self {
         match &error {
             page::ReadError::Call(page::CallFault::Gone(_)) => Self::Stale,
-            page::ReadError::Call(page::CallFault::TimedOut(_)) => Self::Hung { command: "reading the page".into(), seconds: 10 },
-            page::ReadError::Call(page::CallFault::Refused(why)) if why.contains("lost") => Self::Lost(why.clone()),
+            page::ReadError::Call(page::CallFault::TimedOut(_)) => Self::Hung {
+                command: "reading the page".into(),
+                seconds: 10,
+            },
+            page::ReadError::Call(page::CallFault::Refused(why)) if why.contains("lost") => {
+                Self::Lost(why.clone())
+            }
             _ => Self::PageInterferes(error.to_string()),
         }
     }
@@ -129,10 +152,14 @@ impl Broker {
                 downloads: setup.downloads.map_or(Downloads::Deny, Downloads::Folder),
             })
             .await?;
-        context.add_preload(page::script::INSTALL, Some(page::script::SANDBOX)).await?;
+        context
+            .add_preload(page::script::INSTALL, Some(page::script::SANDBOX))
+            .await?;
         context.add_preload(NO_WORKERS, None).await?;
         let tab = context.new_tab().await?;
-        let events = context.events().ok_or_else(|| BrokerError::Other("the context's events were taken already".into()))?;
+        let events = context
+            .events()
+            .ok_or_else(|| BrokerError::Other("the context's events were taken already".into()))?;
         let (watch, watching) = Watch::start(&context, events, &tab, setup.allow.clone());
         let mut broker = Self {
             context,
@@ -171,7 +198,10 @@ impl Broker {
     }
 
     pub(super) fn realm(&self) -> DriverRealm<'_> {
-        DriverRealm { tab: &self.tab, deadline: self.limits.command }
+        DriverRealm {
+            tab: &self.tab,
+            deadline: self.limits.command,
+        }
     }
 
     // ---- steps -----------------------------------------------------------------------------
@@ -230,13 +260,22 @@ impl Broker {
 
     /// A credential's user name as logs may show it (R5).
     pub fn shown_user(&self, name: &str) -> String {
-        let user = self.credentials.get(name).and_then(|c| c.fields.get("username"));
-        user.map_or_else(|| "none".into(), |user| crate::secrets::hide_user_name(user.expose()))
+        let user = self
+            .credentials
+            .get(name)
+            .and_then(|c| c.fields.get("username"));
+        user.map_or_else(
+            || "none".into(),
+            |user| crate::secrets::hide_user_name(user.expose()),
+        )
     }
 
     /// Names of the loaded credentials and of their fields.
     pub fn credential_fields(&self) -> Vec<(String, Vec<String>)> {
-        self.credentials.iter().map(|(name, c)| (name.clone(), c.fields.keys().cloned().collect())).collect()
+        self.credentials
+            .iter()
+            .map(|(name, c)| (name.clone(), c.fields.keys().cloned().collect()))
+            .collect()
     }
 
     pub fn suggestions(&self) -> &[crate::policy::Suggestion] {
@@ -264,10 +303,17 @@ impl Broker {
             let allow = self.allow.clone();
             let may = move |address: &str| address_allowed(&allow, address);
             let scrub = Scrubbing(&self.scrubber);
-            let wave = page::Wave { generation: self.generation, scrub: &scrub, allowed: &may };
+            let wave = page::Wave {
+                generation: self.generation,
+                scrub: &scrub,
+                allowed: &may,
+            };
             let read = page::observe(&self.realm(), self.tab.id(), &wave).await;
             match read {
-                Ok(page::Reading { mut observation, marks }) => {
+                Ok(page::Reading {
+                    mut observation,
+                    marks,
+                }) => {
                     if self.held {
                         without_values(&mut observation);
                     }
@@ -307,10 +353,16 @@ impl Broker {
         let began = Instant::now();
         if let Err(denial) = self.allow.judge(url) {
             self.must_stop = true;
-            return Ok(Arrival::Refused { reason: denial.to_string(), url: page::shown_address(url.as_str()) });
+            return Ok(Arrival::Refused {
+                reason: denial.to_string(),
+                url: page::shown_address(url.as_str()),
+            });
         }
         self.last = None;
-        let outcome = self.tab.navigate(url.as_str(), Wait::Interactive, within).await?;
+        let outcome = self
+            .tab
+            .navigate(url.as_str(), Wait::Interactive, within)
+            .await?;
         self.spent("navigate", began);
         Ok(self.arrival(outcome, url.as_str()))
     }
@@ -319,8 +371,16 @@ impl Broker {
         let address = self.last.as_ref().map(|o| o.url.clone());
         self.last = None;
         match address.and_then(|a| Url::parse(&a).ok()) {
-            Some(url) => self.tab.navigate(url.as_str(), Wait::Interactive, self.limits.navigation).await.map(drop)?,
-            None => self.tab.reload(Wait::Interactive, self.limits.navigation).await.map(drop)?,
+            Some(url) => self
+                .tab
+                .navigate(url.as_str(), Wait::Interactive, self.limits.navigation)
+                .await
+                .map(drop)?,
+            None => self
+                .tab
+                .reload(Wait::Interactive, self.limits.navigation)
+                .await
+                .map(drop)?,
         }
         Ok(())
     }
@@ -340,19 +400,28 @@ impl Broker {
                 NavFailure::Aborted => "aborted",
                 NavFailure::Other(_) => "load_failed",
             };
-            return Arrival::Failed { reason: reason.into(), message: format!("{}: {failure}", page::shown_address(asked)) };
+            return Arrival::Failed {
+                reason: reason.into(),
+                message: format!("{}: {failure}", page::shown_address(asked)),
+            };
         }
         match Url::parse(&outcome.url) {
             Ok(at) if self.allow.judge(&at).is_err() => {
                 self.must_stop = true;
-                Arrival::Refused { reason: "the page redirected there, and it is not on the list of hosts".into(), url: page::shown_address(&url) }
+                Arrival::Refused {
+                    reason: "the page redirected there, and it is not on the list of hosts".into(),
+                    url: page::shown_address(&url),
+                }
             }
             Ok(at) => {
                 let other = Url::parse(asked).is_ok_and(|a| a.origin() != at.origin());
                 let note = other.then(|| format!("redirected to {}", page::shown_address(&url)));
                 Arrival::Arrived { url, note }
             }
-            Err(_) => Arrival::Failed { reason: "load_failed".into(), message: "the page has no address".into() },
+            Err(_) => Arrival::Failed {
+                reason: "load_failed".into(),
+                message: "the page has no address".into(),
+            },
         }
     }
 
@@ -380,7 +449,9 @@ impl Broker {
     /// No request of the page under way and no change of the document for two frames.
     pub async fn is_quiet(&mut self) -> bool {
         let network = *self.proxy.quiet().borrow();
-        if self.watch.state().navigating || !network.settled(std::time::Instant::now(), NETWORK_IDLE) {
+        if self.watch.state().navigating
+            || !network.settled(std::time::Instant::now(), NETWORK_IDLE)
+        {
             return false;
         }
         match page::acts::quiet_since(&self.realm(), self.tab.id()).await {
@@ -395,7 +466,10 @@ impl Broker {
         if id.generation != last.generation {
             return Err(BrokerError::Stale);
         }
-        last.documents.get(id.document as usize).map(|d| d.context.clone()).ok_or(BrokerError::Stale)
+        last.documents
+            .get(id.document as usize)
+            .map(|d| d.context.clone())
+            .ok_or(BrokerError::Stale)
     }
 
     // ---- end -------------------------------------------------------------------------------
@@ -425,7 +499,11 @@ pub(super) struct Scrubbing<'a>(pub &'a Scrubber);
 
 impl page::Scrub for Scrubbing<'_> {
     fn find(&self, text: &str) -> Vec<(std::ops::Range<usize>, String)> {
-        self.0.find(text).into_iter().map(|hit| (hit.range, hit.placeholder.to_string())).collect()
+        self.0
+            .find(text)
+            .into_iter()
+            .map(|hit| (hit.range, hit.placeholder.to_string()))
+            .collect()
     }
 }
 

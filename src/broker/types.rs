@@ -10,18 +10,36 @@ use crate::page::{NodeId, Rect};
 pub enum Primitive {
     Click,
     /// Replaces the value of a field, read back after blur.
-    Fill { text: String },
+    Fill {
+        text: String,
+    },
     /// As `Fill`, with a value the broker alone knows (`name`, `field`).
-    FillSecret { credential: String, field: String },
-    Select { option: String },
-    Check { on: bool },
-    Press { keys: String },
+    FillSecret {
+        credential: String,
+        field: String,
+    },
+    Select {
+        option: String,
+    },
+    Check {
+        on: bool,
+    },
+    Press {
+        keys: String,
+    },
     Hover,
     ScrollTo,
-    Scroll { dx: i32, dy: i32 },
+    Scroll {
+        dx: i32,
+        dy: i32,
+    },
     /// Drop on this element.
-    Drag { to: NodeId },
-    Upload { file: PathBuf },
+    Drag {
+        to: NodeId,
+    },
+    Upload {
+        file: PathBuf,
+    },
     /// Submits the form that holds the element, by its own button where it has one.
     Submit,
 }
@@ -31,7 +49,11 @@ impl Primitive {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Click | Self::Press { .. } | Self::Drag { .. } => "click",
-            Self::Fill { .. } | Self::FillSecret { .. } | Self::Select { .. } | Self::Check { .. } | Self::Upload { .. } => "fill",
+            Self::Fill { .. }
+            | Self::FillSecret { .. }
+            | Self::Select { .. }
+            | Self::Check { .. }
+            | Self::Upload { .. } => "fill",
             Self::Hover | Self::ScrollTo | Self::Scroll { .. } => "wait",
             Self::Submit => "submit",
         }
@@ -49,9 +71,15 @@ pub enum Answer {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Unfit {
     /// Role and name of what lies on top.
-    Covered { by: String },
-    Disabled { by: Option<String> },
-    ReadOnly { why: String },
+    Covered {
+        by: String,
+    },
+    Disabled {
+        by: Option<String>,
+    },
+    ReadOnly {
+        why: String,
+    },
     Moving,
     NoSize,
     OutOfView,
@@ -59,7 +87,9 @@ pub enum Unfit {
     /// The element left the document between the read and now.
     Rerendered,
     /// Not something this primitive can be done to.
-    WrongKind { why: String },
+    WrongKind {
+        why: String,
+    },
 }
 
 impl Unfit {
@@ -86,7 +116,9 @@ impl Unfit {
             Self::Moving => "it does not hold still".into(),
             Self::NoSize => "it has no size".into(),
             Self::OutOfView => "it can't be scrolled into view".into(),
-            Self::PassesPointerThrough => "it lets the pointer through (pointer-events: none)".into(),
+            Self::PassesPointerThrough => {
+                "it lets the pointer through (pointer-events: none)".into()
+            }
             Self::Rerendered => "the page re-rendered it again and again".into(),
             Self::WrongKind { why } => why.clone(),
         }
@@ -95,7 +127,9 @@ impl Unfit {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Covered { by } => Some(format!("put a step before this one that closes {by}")),
-            Self::Disabled { .. } => Some("do first what enables it, or give the step a longer `timeout:`".into()),
+            Self::Disabled { .. } => {
+                Some("do first what enables it, or give the step a longer `timeout:`".into())
+            }
             _ => None,
         }
     }
@@ -121,26 +155,56 @@ pub struct Effect {
 /// What happened beside the primitive itself, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Happening {
-    Dialog { text: String, answer: String, expected: bool },
-    TabOpened { url: String, followed: bool },
+    Dialog {
+        text: String,
+        answer: String,
+        expected: bool,
+    },
+    TabOpened {
+        url: String,
+        followed: bool,
+    },
     TabClosed,
-    Download { name: String, bytes: u64, accepted: bool },
+    Download {
+        name: String,
+        bytes: u64,
+        accepted: bool,
+    },
     Blocked(crate::event::Blocked),
-    Wrote { method: String, url: String, because: String },
+    Wrote {
+        method: String,
+        url: String,
+        because: String,
+    },
     /// A top document or popup outside the list.
-    LeftHosts { url: String },
+    LeftHosts {
+        url: String,
+    },
     /// A request that changes something and that nobody declared; ends the scenario.
-    UndeclaredWrite { method: String, url: String, add: String },
+    UndeclaredWrite {
+        method: String,
+        url: String,
+        add: String,
+    },
 }
 
 /// How a navigation ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Arrival {
     /// Final address; `redirected` names another listed origin on the way.
-    Arrived { url: String, note: Option<String> },
-    Refused { reason: String, url: String },
+    Arrived {
+        url: String,
+        note: Option<String>,
+    },
+    Refused {
+        reason: String,
+        url: String,
+    },
     /// `dns`, `refused`, `tls`, `too_many_redirects`, `timeout`, …
-    Failed { reason: String, message: String },
+    Failed {
+        reason: String,
+        message: String,
+    },
 }
 
 /// How long things may take, all monotonic.
@@ -153,7 +217,11 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { command: Duration::from_secs(10), navigation: Duration::from_secs(30), settle: Duration::from_millis(1500) }
+        Self {
+            command: Duration::from_secs(10),
+            navigation: Duration::from_secs(30),
+            settle: Duration::from_millis(1500),
+        }
     }
 }
 

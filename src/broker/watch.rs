@@ -64,7 +64,12 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn start(context: &UserContext, mut events: Events, first: &Tab, allow: AllowSet) -> (Self, tokio::task::JoinHandle<()>) {
+    pub fn start(
+        context: &UserContext,
+        mut events: Events,
+        first: &Tab,
+        allow: AllowSet,
+    ) -> (Self, tokio::task::JoinHandle<()>) {
         let state = State {
             rules: StepRules::default(),
             dialogs_answered: 0,
@@ -79,9 +84,14 @@ impl Watch {
             crashed: false,
             allow,
         };
-        let watch = Self { state: Arc::new(Mutex::new(state)), changed: Arc::new(Notify::new()) };
+        let watch = Self {
+            state: Arc::new(Mutex::new(state)),
+            changed: Arc::new(Notify::new()),
+        };
         let reader = watch.clone();
-        let tabs = TabMaker { connection: context.tab(first.id()) };
+        let tabs = TabMaker {
+            connection: context.tab(first.id()),
+        };
         let task = tokio::spawn(async move {
             while let Some(event) = events.next().await {
                 reader.take(event, &tabs).await;
@@ -98,22 +108,59 @@ impl Watch {
     async fn take(&self, event: DriverEvent, tabs: &TabMaker) {
         self.state().last_event = Instant::now();
         match event {
-            DriverEvent::PromptOpened { context, kind, message, .. } => self.answer(tabs, &context, kind, message).await,
-            DriverEvent::TabOpened { context, url, opener } => self.tab_opened(tabs, context, url, opener).await,
+            DriverEvent::PromptOpened {
+                context,
+                kind,
+                message,
+                ..
+            } => self.answer(tabs, &context, kind, message).await,
+            DriverEvent::TabOpened {
+                context,
+                url,
+                opener,
+            } => self.tab_opened(tabs, context, url, opener).await,
             DriverEvent::TabClosed { context } => self.tab_closed(&context),
-            DriverEvent::Navigation { context, url, phase, .. } => self.navigation(tabs, &context, &url, phase).await,
-            DriverEvent::DownloadStarted { context, navigation, suggested_name, .. } => {
+            DriverEvent::Navigation {
+                context,
+                url,
+                phase,
+                ..
+            } => self.navigation(tabs, &context, &url, phase).await,
+            DriverEvent::DownloadStarted {
+                context,
+                navigation,
+                suggested_name,
+                ..
+            } => {
                 let mut state = self.state();
                 let accepted = state.rules.download;
-                state.downloads.insert(navigation.unwrap_or(context), Coming { name: suggested_name, accepted });
+                state.downloads.insert(
+                    navigation.unwrap_or(context),
+                    Coming {
+                        name: suggested_name,
+                        accepted,
+                    },
+                );
             }
-            DriverEvent::DownloadEnded { context, navigation, completed, path } => {
+            DriverEvent::DownloadEnded {
+                context,
+                navigation,
+                completed,
+                path,
+            } => {
                 let mut state = self.state();
                 let coming = state.downloads.remove(&navigation.unwrap_or(context));
                 let name = coming.as_ref().map(|c| c.name.clone()).unwrap_or_default();
                 let accepted = completed && coming.is_some_and(|c| c.accepted);
-                let bytes = path.as_ref().and_then(|p| std::fs::metadata(p).ok()).map_or(0, |m| m.len());
-                state.happenings.push(Happening::Download { name, bytes, accepted });
+                let bytes = path
+                    .as_ref()
+                    .and_then(|p| std::fs::metadata(p).ok())
+                    .map_or(0, |m| m.len());
+                state.happenings.push(Happening::Download {
+                    name,
+                    bytes,
+                    accepted,
+                });
             }
             DriverEvent::TabCrashed { context } => {
                 let mut state = self.state();
@@ -122,7 +169,10 @@ impl Watch {
                     state.navigating = false;
                 }
             }
-            DriverEvent::FrameAttached { .. } | DriverEvent::FrameDetached { .. } | DriverEvent::PromptClosed { .. } | DriverEvent::FileDialogOpened { .. } => {}
+            DriverEvent::FrameAttached { .. }
+            | DriverEvent::FrameDetached { .. }
+            | DriverEvent::PromptClosed { .. }
+            | DriverEvent::FileDialogOpened { .. } => {}
         }
     }
 
@@ -140,11 +190,24 @@ impl Watch {
                 (_, None) => (false, None, "dismissed", false),
             }
         };
-        self.state().happenings.push(Happening::Dialog { text: message, answer: said.into(), expected });
-        let _ = tabs.tab(context).handle_prompt(accept, text.as_deref()).await;
+        self.state().happenings.push(Happening::Dialog {
+            text: message,
+            answer: said.into(),
+            expected,
+        });
+        let _ = tabs
+            .tab(context)
+            .handle_prompt(accept, text.as_deref())
+            .await;
     }
 
-    async fn tab_opened(&self, tabs: &TabMaker, context: String, url: String, opener: Option<String>) {
+    async fn tab_opened(
+        &self,
+        tabs: &TabMaker,
+        context: String,
+        url: String,
+        opener: Option<String>,
+    ) {
         if opener.is_none() || self.state().tabs.contains(&context) {
             return;
         }
@@ -160,7 +223,10 @@ impl Watch {
                 state.rules.follow_tab = false;
                 state.documents += 1;
             }
-            state.happenings.push(Happening::TabOpened { url: url.clone(), followed });
+            state.happenings.push(Happening::TabOpened {
+                url: url.clone(),
+                followed,
+            });
             (too_many, followed)
         };
         let _ = followed;
@@ -195,7 +261,10 @@ impl Watch {
                         state.navigation_since = Instant::now();
                     }
                     NavPhase::Committed => state.documents += 1,
-                    NavPhase::Interactive | NavPhase::Complete | NavPhase::Failed | NavPhase::Aborted => state.navigating = false,
+                    NavPhase::Interactive
+                    | NavPhase::Complete
+                    | NavPhase::Failed
+                    | NavPhase::Aborted => state.navigating = false,
                     NavPhase::Fragment | NavPhase::History => {}
                 }
             }
@@ -211,13 +280,24 @@ impl Watch {
     /// Whether a top document may stay; notes it if not. The proxy is the boundary; this is the
     /// second line, and the one that can say where the page went.
     fn judge(&self, address: &str) -> bool {
-        if address.is_empty() || address == "about:blank" || address.starts_with("chrome-error:") || address.starts_with("about:neterror") {
+        if address.is_empty()
+            || address == "about:blank"
+            || address.starts_with("chrome-error:")
+            || address.starts_with("about:neterror")
+        {
             return true;
         }
         let mut state = self.state();
         let allowed = Url::parse(address).is_ok_and(|url| state.allow.judge(&url).is_ok());
-        if !allowed && !state.happenings.iter().any(|h| matches!(h, Happening::LeftHosts { url } if url == address)) {
-            state.happenings.push(Happening::LeftHosts { url: address.to_owned() });
+        if !allowed
+            && !state
+                .happenings
+                .iter()
+                .any(|h| matches!(h, Happening::LeftHosts { url } if url == address))
+        {
+            state.happenings.push(Happening::LeftHosts {
+                url: address.to_owned(),
+            });
         }
         allowed
     }

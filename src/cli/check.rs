@@ -27,9 +27,16 @@ pub fn check(args: &CheckArgs, say: &Say) -> i32 {
         }
     };
     let mut problems = suite.problems.clone();
-    let (chosen, unknown) = suite.select(&Selection { names: args.scenarios.clone(), tags: Vec::new() });
+    let (chosen, unknown) = suite.select(&Selection {
+        names: args.scenarios.clone(),
+        tags: Vec::new(),
+    });
     problems.extend(unknown);
-    let wishes = Wishes { run_id: "check".into(), vars, ..Wishes::default() };
+    let wishes = Wishes {
+        run_id: "check".into(),
+        vars,
+        ..Wishes::default()
+    };
     match plan::build(&suite, &chosen, &wishes) {
         Ok(plan) => problems.extend(plan.warnings),
         Err(more) => problems.extend(more),
@@ -38,12 +45,26 @@ pub fn check(args: &CheckArgs, say: &Say) -> i32 {
     let mut waiting = Vec::new();
     if args.scenarios.is_empty() {
         for item in snapshot::pending(&suite.root) {
-            waiting.push(Problem::error(format!("snapshots/{}: a pending {} waits for review", item.id, item.kind.word())).help("`rehearsal review`, or `rehearsal accept`"));
+            waiting.push(
+                Problem::error(format!(
+                    "snapshots/{}: a pending {} waits for review",
+                    item.id,
+                    item.kind.word()
+                ))
+                .help("`rehearsal review`, or `rehearsal accept`"),
+            );
         }
         let ids: Vec<&str> = suite.ids.iter().map(String::as_str).collect();
         for path in snapshot::orphans(&suite.root, &ids) {
-            let shown = path.strip_prefix(&suite.root).unwrap_or(&path).display().to_string();
-            waiting.push(Problem::error(format!("{shown}: no scenario owns it any more")).help("`rehearsal review --prune` removes it"));
+            let shown = path
+                .strip_prefix(&suite.root)
+                .unwrap_or(&path)
+                .display()
+                .to_string();
+            waiting.push(
+                Problem::error(format!("{shown}: no scenario owns it any more"))
+                    .help("`rehearsal review --prune` removes it"),
+            );
         }
     }
     let bad = say.problems(&problems);
@@ -54,6 +75,10 @@ pub fn check(args: &CheckArgs, say: &Say) -> i32 {
     if pending {
         return exit::PENDING;
     }
-    say.line(&format!("{} scenarios, {} fixtures: no errors", suite.scenarios.len(), suite.fixtures.len()));
+    say.line(&format!(
+        "{} scenarios, {} fixtures: no errors",
+        suite.scenarios.len(),
+        suite.fixtures.len()
+    ));
     exit::PASSED
 }

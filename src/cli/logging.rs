@@ -9,7 +9,19 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
 /// Libraries whose records may hold what must not leave.
-const BARRED: &[&str] = &["thirtyfour", "reqwest", "hyper", "hyper_util", "tungstenite", "tokio_tungstenite", "async_openai", "rustls", "h2", "age", "tower"];
+const BARRED: &[&str] = &[
+    "thirtyfour",
+    "reqwest",
+    "hyper",
+    "hyper_util",
+    "tungstenite",
+    "tokio_tungstenite",
+    "async_openai",
+    "rustls",
+    "h2",
+    "age",
+    "tower",
+];
 
 /// `-v` shows what is done, `-vv` how; `RUST_LOG` narrows or widens, but never the barred ones.
 pub fn start(verbose: u8) {
@@ -19,8 +31,15 @@ pub fn start(verbose: u8) {
         _ => "rehearsal=debug,warn",
     };
     let wanted = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    let barred = BARRED.iter().fold(Targets::new().with_default(LevelFilter::TRACE), |targets, name| targets.with_target(*name, LevelFilter::OFF));
-    let layer = fmt::layer().with_writer(std::io::stderr).without_time().with_filter(wanted).with_filter(barred);
+    let barred = BARRED.iter().fold(
+        Targets::new().with_default(LevelFilter::TRACE),
+        |targets, name| targets.with_target(*name, LevelFilter::OFF),
+    );
+    let layer = fmt::layer()
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_filter(wanted)
+        .with_filter(barred);
     // Set twice only where tests call main in one process.
     let _ = tracing_subscriber::registry().with(layer).try_init();
 }

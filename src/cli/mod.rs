@@ -11,10 +11,10 @@ mod look;
 mod replay;
 mod review;
 mod run;
+mod say;
 mod scan;
 mod schema;
 mod settings;
-mod say;
 
 use clap::{CommandFactory, Parser};
 
@@ -29,7 +29,11 @@ pub fn main() -> i32 {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; everything else is a usage error.
-            let code = if error.use_stderr() { exit::USAGE } else { exit::PASSED };
+            let code = if error.use_stderr() {
+                exit::USAGE
+            } else {
+                exit::PASSED
+            };
             let _ = error.print();
             return code;
         }
@@ -49,18 +53,31 @@ pub fn main() -> i32 {
         Command::Schema(args) => schema::schema(&args, &say),
         Command::Doctor(args) => with_runtime(doctor::doctor(args, say)),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "rehearsal", &mut std::io::stdout());
+            clap_complete::generate(
+                shell,
+                &mut Cli::command(),
+                "rehearsal",
+                &mut std::io::stdout(),
+            );
             exit::PASSED
         }
-        Command::Man => match clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout()) {
-            Ok(()) => exit::PASSED,
-            Err(error) => say.fail(exit::ENVIRONMENT, &format!("the manual page could not be written: {error}")),
-        },
+        Command::Man => {
+            match clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout()) {
+                Ok(()) => exit::PASSED,
+                Err(error) => say.fail(
+                    exit::ENVIRONMENT,
+                    &format!("the manual page could not be written: {error}"),
+                ),
+            }
+        }
     }
 }
 
 fn with_runtime(work: impl Future<Output = i32>) -> i32 {
-    match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => {
             let code = runtime.block_on(work);
             // A thread still reading the terminal must not hold the exit up.

@@ -9,7 +9,11 @@ use super::exit;
 use super::say::Say;
 
 pub fn replay(args: &ReplayArgs, say: &Say) -> i32 {
-    let journal = if args.run.is_dir() { args.run.join("events.jsonl") } else { args.run.clone() };
+    let journal = if args.run.is_dir() {
+        args.run.join("events.jsonl")
+    } else {
+        args.run.clone()
+    };
     let (events, torn): (Vec<Event>, _) = match store::journal::read(&journal) {
         Ok(read) => read,
         Err(error) => return say.fail(exit::ENVIRONMENT, &error.to_string()),
@@ -17,7 +21,10 @@ pub fn replay(args: &ReplayArgs, say: &Say) -> i32 {
     if let Some(note) = torn {
         say.line(&format!("note: {note}"));
     }
-    let run_folder = journal.parent().map(std::path::Path::to_owned).unwrap_or_default();
+    let run_folder = journal
+        .parent()
+        .map(std::path::Path::to_owned)
+        .unwrap_or_default();
     let out = args.out.clone().unwrap_or_else(|| run_folder.clone());
     if let Err(error) = std::fs::create_dir_all(&out) {
         return say.fail(exit::ENVIRONMENT, &format!("{}: {error}", out.display()));

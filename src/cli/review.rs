@@ -22,8 +22,10 @@ pub fn review(args: &ReviewArgs, say: &Say) -> i32 {
     if args.prune {
         return prune(&effective, say);
     }
-    let items: Vec<Item> =
-        snapshot::pending(root).into_iter().filter(|i| args.scenarios.is_empty() || args.scenarios.contains(&i.id)).collect();
+    let items: Vec<Item> = snapshot::pending(root)
+        .into_iter()
+        .filter(|i| args.scenarios.is_empty() || args.scenarios.contains(&i.id))
+        .collect();
     if items.is_empty() {
         if let Some(name) = args.scenarios.first() {
             return say.fail(exit::USAGE, &format!("nothing of `{name}` is pending"));
@@ -33,14 +35,25 @@ pub fn review(args: &ReviewArgs, say: &Say) -> i32 {
     }
     let interactive = std::io::stdin().is_terminal();
     for (index, item) in items.iter().enumerate() {
-        say.line(&format!("\n{} of {}: {} of {}", index + 1, items.len(), item.kind.word(), item.id));
+        say.line(&format!(
+            "\n{} of {}: {} of {}",
+            index + 1,
+            items.len(),
+            item.kind.word(),
+            item.id
+        ));
         say.line(&difference(root, item));
         if !interactive {
             continue;
         }
         match ask() {
-            Some('a') => match snapshot::accept_one(root, item) {
-                Ok(path) => say.line(&format!("accepted  {}", path.strip_prefix(root).unwrap_or(&path).display())),
+            Some('a') => match snapshot::accept(root, std::slice::from_ref(&item.id)) {
+                Ok(accepted) => accepted.iter().for_each(|one| {
+                    say.line(&format!(
+                        "accepted  {}",
+                        one.path.strip_prefix(root).unwrap_or(&one.path).display()
+                    ))
+                }),
                 Err(error) => return say.fail(exit::ENVIRONMENT, &error.to_string()),
             },
             Some('r') => {
@@ -51,11 +64,16 @@ pub fn review(args: &ReviewArgs, say: &Say) -> i32 {
             _ => say.line("skipped"),
         }
     }
-    if snapshot::pending(root).is_empty() { exit::PASSED } else { exit::PENDING }
+    if snapshot::pending(root).is_empty() {
+        exit::PASSED
+    } else {
+        exit::PENDING
+    }
 }
 
 fn difference(root: &std::path::Path, item: &Item) -> String {
-    let pending = std::fs::read_to_string(item.kind.pending_path(root, &item.id)).unwrap_or_default();
+    let pending =
+        std::fs::read_to_string(item.kind.pending_path(root, &item.id)).unwrap_or_default();
     let approved = std::fs::read_to_string(item.kind.approved_path(root, &item.id)).ok();
     let none: &[Pattern] = &[];
     match snapshot::compare(approved.as_deref(), &pending, none) {
@@ -69,7 +87,11 @@ fn ask() -> Option<char> {
     let _ = write!(std::io::stdout(), "[a]ccept, [r]eject, [s]kip, [q]uit? ");
     let _ = std::io::stdout().flush();
     let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line).ok().filter(|n| *n > 0)?;
+    std::io::stdin()
+        .lock()
+        .read_line(&mut line)
+        .ok()
+        .filter(|n| *n > 0)?;
     Some(line.trim().chars().next().unwrap_or('s'))
 }
 
@@ -80,12 +102,21 @@ fn prune(effective: &Effective, say: &Say) -> i32 {
     let ids: Vec<&str> = suite.ids.iter().map(String::as_str).collect();
     for item in snapshot::pending(root) {
         snapshot::withdraw(root, &item.id, item.kind);
-        say.line(&format!("removed  the pending {} of {}", Kind::word(item.kind), item.id));
+        say.line(&format!(
+            "removed  the pending {} of {}",
+            Kind::word(item.kind),
+            item.id
+        ));
     }
     for path in snapshot::orphans(root, &ids) {
         match std::fs::remove_file(&path) {
-            Ok(()) => say.line(&format!("removed  {}", path.strip_prefix(root).unwrap_or(&path).display())),
-            Err(error) => return say.fail(exit::ENVIRONMENT, &format!("{}: {error}", path.display())),
+            Ok(()) => say.line(&format!(
+                "removed  {}",
+                path.strip_prefix(root).unwrap_or(&path).display()
+            )),
+            Err(error) => {
+                return say.fail(exit::ENVIRONMENT, &format!("{}: {error}", path.display()));
+            }
         }
     }
     exit::PASSED

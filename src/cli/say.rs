@@ -18,9 +18,16 @@ impl Say {
         let wanted = |terminal: bool| match colour {
             Colour::Always => true,
             Colour::Never => false,
-            Colour::Auto => terminal && std::env::var_os("NO_COLOR").is_none() && std::env::var_os("TERM").is_none_or(|t| t != "dumb"),
+            Colour::Auto => {
+                terminal
+                    && std::env::var_os("NO_COLOR").is_none()
+                    && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+            }
         };
-        Self { colour_out: wanted(std::io::stdout().is_terminal()), colour_err: wanted(std::io::stderr().is_terminal()) }
+        Self {
+            colour_out: wanted(std::io::stdout().is_terminal()),
+            colour_err: wanted(std::io::stderr().is_terminal()),
+        }
     }
 
     pub fn colour(&self) -> bool {
@@ -39,8 +46,16 @@ impl Say {
     }
 
     pub fn problem(&self, problem: &Problem) {
-        let style = if self.colour_err { render::Style::Colour } else { render::Style::Plain };
-        let _ = writeln!(std::io::stderr(), "{}", render::problem(problem, style).trim_end());
+        let style = if self.colour_err {
+            render::Style::Colour
+        } else {
+            render::Style::Plain
+        };
+        let _ = writeln!(
+            std::io::stderr(),
+            "{}",
+            render::problem(problem, style).trim_end()
+        );
     }
 
     /// All problems and a closing count; whether any is an error.
@@ -53,7 +68,11 @@ impl Say {
         let warnings = problems.len() - errors;
         if errors + warnings > 0 {
             let of = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-            let counts: Vec<String> = [(errors, "error"), (warnings, "warning")].into_iter().filter(|(n, _)| *n > 0).map(|(n, w)| of(n, w)).collect();
+            let counts: Vec<String> = [(errors, "error"), (warnings, "warning")]
+                .into_iter()
+                .filter(|(n, _)| *n > 0)
+                .map(|(n, w)| of(n, w))
+                .collect();
             let _ = writeln!(std::io::stderr(), "{}", counts.join(", "));
         }
         errors > 0

@@ -10,7 +10,12 @@ pub fn schema(args: &SchemaArgs, say: &Say) -> i32 {
         "fixture" => crate::scenario::fixture_schema(),
         "report" => crate::report::json::schema(),
         other => {
-            return say.fail(exit::USAGE, &format!("there is no schema called `{other}`; there are scenario, fixture and report"));
+            return say.fail(
+                exit::USAGE,
+                &format!(
+                    "there is no schema called `{other}`; there are scenario, fixture and report"
+                ),
+            );
         }
     };
     say.line(&serde_json::to_string_pretty(&schema).unwrap_or_default());

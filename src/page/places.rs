@@ -9,16 +9,43 @@ use super::realm::{ReadError, Realm};
 
 /// Elements that show a text: the innermost ones, each lifted to its nearest actionable ancestor.
 /// `Err(reason)`: `stale`.
-pub async fn query_text<R: Realm>(realm: &R, context: &str, generation: u32, document: u32, text: &str) -> Result<Result<Vec<Found>, String>, ReadError> {
+pub async fn query_text<R: Realm>(
+    realm: &R,
+    context: &str,
+    generation: u32,
+    document: u32,
+    text: &str,
+) -> Result<Result<Vec<Found>, String>, ReadError> {
     found_in(realm, context, "queryText", generation, document, text).await
 }
 
 /// Whether `inner` lies in `outer`, both of one document and read.
-pub async fn contains<R: Realm>(realm: &R, context: &str, outer: NodeId, inner: NodeId) -> Result<bool, ReadError> {
-    truth(realm, context, "containsNode", &[json!(outer.generation), json!(outer.node), json!(inner.node)]).await
+pub async fn contains<R: Realm>(
+    realm: &R,
+    context: &str,
+    outer: NodeId,
+    inner: NodeId,
+) -> Result<bool, ReadError> {
+    truth(
+        realm,
+        context,
+        "containsNode",
+        &[
+            json!(outer.generation),
+            json!(outer.node),
+            json!(inner.node),
+        ],
+    )
+    .await
 }
 
 /// Takes the focus away from an element, so that pages see a finished edit.
 pub async fn blur<R: Realm>(realm: &R, context: &str, id: NodeId) -> Result<bool, ReadError> {
-    truth(realm, context, "blur", &[json!(id.generation), json!(id.node)]).await
+    truth(
+        realm,
+        context,
+        "blur",
+        &[json!(id.generation), json!(id.node)],
+    )
+    .await
 }

@@ -28,7 +28,11 @@ pub enum Gravity {
 
 impl Confirmed {
     pub fn gravity(&self) -> Gravity {
-        if *self == Self::Unconfirmed { Gravity::Refused } else { Gravity::Runs }
+        if *self == Self::Unconfirmed {
+            Gravity::Refused
+        } else {
+            Gravity::Runs
+        }
     }
 }
 

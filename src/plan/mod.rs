@@ -7,9 +7,9 @@ mod build;
 mod confirm;
 mod dry;
 mod shard;
-mod unfold;
 #[cfg(test)]
 mod tests;
+mod unfold;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,8 +67,13 @@ impl Planned {
         &self.scenario.id
     }
 
-    /// Whether one of the scenario's own fixtures serves its start address and may be written to
-    /// freely.
+    /// Which fields of which credentials the steps use; a login needs the password.
+    pub fn credential_fields(&self) -> Vec<(String, String)> {
+        self.every_step()
+            .flat_map(|s| build::fields_in(&s.step))
+            .collect()
+    }
+
     pub fn every_step(&self) -> impl Iterator<Item = &PlannedStep> {
         self.before.iter().chain(&self.steps).chain(&self.after)
     }

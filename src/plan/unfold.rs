@@ -31,7 +31,8 @@ pub struct PlannedStep {
 impl PlannedStep {
     /// Line in its file, from 1; `None` for steps nobody wrote.
     pub fn line(&self) -> Option<u32> {
-        (self.step.span.end > 0).then(|| crate::text::line_col(&self.source.text, self.step.span.start).0 as u32)
+        (self.step.span.end > 0)
+            .then(|| crate::text::line_col(&self.source.text, self.step.span.start).0 as u32)
     }
 
     /// Opening the scenario's start address.
@@ -51,7 +52,9 @@ impl PlannedStep {
     pub fn planned(planned: &Planned, place: &str) -> Self {
         Self {
             place: place.to_owned(),
-            step: Step::unwritten(Act::Wait(crate::scenario::WaitFor::Seconds(std::time::Duration::ZERO))),
+            step: Step::unwritten(Act::Wait(crate::scenario::WaitFor::Seconds(
+                std::time::Duration::ZERO,
+            ))),
             by: StepBy::Author,
             source: planned.scenario.source.clone(),
             flow: None,
@@ -83,7 +86,17 @@ pub fn unfold(
 ) -> Result<Vec<PlannedStep>, Vec<Problem>> {
     let mut out = Vec::new();
     let mut problems = Vec::new();
-    walk(steps, source, prefix, by, flow_name, flow_of, 0, &mut out, &mut problems);
+    walk(
+        steps,
+        source,
+        prefix,
+        by,
+        flow_name,
+        flow_of,
+        0,
+        &mut out,
+        &mut problems,
+    );
     if problems.is_empty() {
         number(&mut out);
         Ok(out)
@@ -111,17 +124,33 @@ fn walk(
         if let Act::Use { flow, vars } = &step.act {
             if depth >= DEPTH {
                 problems.push(
-                    Problem::error(format!("flows use each other more than {DEPTH} deep; `{flow}` seems to use itself"))
-                        .at(source, step.span)
-                        .help("take one `use:` out of the circle"),
+                    Problem::error(format!(
+                        "flows use each other more than {DEPTH} deep; `{flow}` seems to use itself"
+                    ))
+                    .at(source, step.span)
+                    .help("take one `use:` out of the circle"),
                 );
                 continue;
             }
             match flow_of(flow, vars) {
                 Ok(bound) => {
-                    walk(&bound.flow.steps, &bound.source, &format!("{place}."), by, Some(flow), flow_of, depth + 1, out, problems);
+                    walk(
+                        &bound.flow.steps,
+                        &bound.source,
+                        &format!("{place}."),
+                        by,
+                        Some(flow),
+                        flow_of,
+                        depth + 1,
+                        out,
+                        problems,
+                    );
                 }
-                Err(problem) => problems.push(if problem.place.is_some() { problem } else { problem.at(source, step.span) }),
+                Err(problem) => problems.push(if problem.place.is_some() {
+                    problem
+                } else {
+                    problem.at(source, step.span)
+                }),
             }
             continue;
         }
@@ -140,7 +169,9 @@ fn walk(
 pub fn number(steps: &mut [PlannedStep]) {
     let mut seen: BTreeMap<(Option<String>, String), u32> = BTreeMap::new();
     for step in steps {
-        let count = seen.entry((step.flow.clone(), step.step.written.clone())).or_default();
+        let count = seen
+            .entry((step.flow.clone(), step.step.written.clone()))
+            .or_default();
         *count += 1;
         step.occurrence = *count;
     }

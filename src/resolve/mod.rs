@@ -7,6 +7,7 @@ mod expect;
 mod explain;
 mod find;
 mod fit;
+mod listing;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ pub use expect::{Checked, Downloads, check, check_all, data_paths};
 pub use explain::{describe, place_of};
 pub use find::{Query, find_all, resolve, scopes};
 pub use fit::{Fit, fits, role_matches};
+pub use listing::listing;
 
 use crate::page::{NodeId, Observation};
 

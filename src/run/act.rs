@@ -9,7 +9,7 @@ use crate::event::{Acted, Status, What};
 use crate::page::Node;
 use crate::plan::PlannedStep;
 use crate::resolve::{self, describe};
-use crate::scenario::{Act, By, FormValue, Phrase, ScrollTo, Scope, Target, Value, Verb, WaitFor};
+use crate::scenario::{Act, By, FormValue, Phrase, Scope, ScrollTo, Target, Value, Verb, WaitFor};
 
 use super::attempt::AttemptRun;
 use super::failure::Fault;
@@ -26,7 +26,10 @@ pub struct Done {
 
 impl Done {
     fn skipped() -> Self {
-        Self { notes: vec!["not there; the step is optional".into()], skipped: true }
+        Self {
+            notes: vec!["not there; the step is optional".into()],
+            skipped: true,
+        }
     }
 }
 
@@ -35,19 +38,30 @@ impl AttemptRun<'_> {
         let scope = &step.step.scope;
         match &step.step.act {
             Act::Goto(address) => self.goto(step, address).await,
-            Act::Click(target) => self.on(step, target, Verb::Click, scope, Primitive::Click).await,
-            Act::Fill { target, value } => self.on(step, target, Verb::Fill, scope, fill(value)).await,
+            Act::Click(target) => {
+                self.on(step, target, Verb::Click, scope, Primitive::Click)
+                    .await
+            }
+            Act::Fill { target, value } => {
+                self.on(step, target, Verb::Fill, scope, fill(value)).await
+            }
             Act::Form(fields) => self.form(step, fields).await,
             Act::Select { option, target } => {
-                let primitive = Primitive::Select { option: option.clone() };
+                let primitive = Primitive::Select {
+                    option: option.clone(),
+                };
                 match target {
                     Some(target) => self.on(step, target, Verb::Select, scope, primitive).await,
-                    None => self.on(step, &any(step), Verb::Select, scope, primitive).await,
+                    None => {
+                        self.on(step, &any(step), Verb::Select, scope, primitive)
+                            .await
+                    }
                 }
             }
             Act::Check { target, on } => {
                 let verb = if *on { Verb::Check } else { Verb::Uncheck };
-                self.on(step, target, verb, scope, Primitive::Check { on: *on }).await
+                self.on(step, target, verb, scope, Primitive::Check { on: *on })
+                    .await
             }
             Act::Press { keys, target } => {
                 let primitive = Primitive::Press { keys: keys.clone() };
@@ -56,7 +70,10 @@ impl AttemptRun<'_> {
                     None => self.press_focused(step, keys).await,
                 }
             }
-            Act::Hover(target) => self.on(step, target, Verb::Hover, scope, Primitive::Hover).await,
+            Act::Hover(target) => {
+                self.on(step, target, Verb::Hover, scope, Primitive::Hover)
+                    .await
+            }
             Act::Scroll { to, target } => self.scroll(step, to, target.as_ref()).await,
             Act::Drag { target, to } => self.drag(step, target, to).await,
             Act::Upload { file, target } => {
@@ -64,10 +81,16 @@ impl AttemptRun<'_> {
                 let primitive = Primitive::Upload { file };
                 match target {
                     Some(target) => self.on(step, target, Verb::Upload, scope, primitive).await,
-                    None => self.on(step, &any(step), Verb::Upload, scope, primitive).await,
+                    None => {
+                        self.on(step, &any(step), Verb::Upload, scope, primitive)
+                            .await
+                    }
                 }
             }
-            Act::Submit(target) => self.on(step, target, Verb::Submit, scope, Primitive::Submit).await,
+            Act::Submit(target) => {
+                self.on(step, target, Verb::Submit, scope, Primitive::Submit)
+                    .await
+            }
             Act::Login(credential) => self.login(step, credential).await,
             Act::Wait(what) => self.wait(step, what).await,
             Act::WaitForUser(reason) => self.wait_for_user(reason).await,
@@ -79,34 +102,73 @@ impl AttemptRun<'_> {
             Act::Plan(goal) => Box::pin(self.plan_goal(step, goal)).await,
             Act::Sentence(phrase) => self.sentence(step, phrase).await,
             // Unfolded by the plan.
-            Act::Use { flow, .. } => Err(Fault::new(Status::Invalid, "unfolded", format!("flow `{flow}` was not unfolded"))),
+            Act::Use { flow, .. } => Err(Fault::new(
+                Status::Invalid,
+                "unfolded",
+                format!("flow `{flow}` was not unfolded"),
+            )),
         }
     }
 
     async fn goto(&mut self, step: &PlannedStep, address: &str) -> Result<Done, Fault> {
         let url = self.address(address)?;
-        let arrival = self.broker.goto(&url, self.timeout_of(step).max(Duration::from_secs(15))).await?;
-        self.said_acted(step, "goto", &format!("Go to {}", crate::page::shown_address(url.as_str())), None, None, None);
+        let arrival = self
+            .broker
+            .goto(&url, self.timeout_of(step).max(Duration::from_secs(15)))
+            .await?;
+        self.said_acted(
+            step,
+            "goto",
+            &format!("Go to {}", crate::page::shown_address(url.as_str())),
+            None,
+            None,
+            None,
+        );
         match arrival {
-            Arrival::Arrived { note, .. } => Ok(Done { notes: note.into_iter().collect(), skipped: false }),
-            Arrival::Refused { reason, url } => {
-                Err(Fault::new(Status::Refused, "host_left", format!("{url} was refused: {reason}")).help("add the host to `hosts` if the scenario needs it"))
-            }
+            Arrival::Arrived { note, .. } => Ok(Done {
+                notes: note.into_iter().collect(),
+                skipped: false,
+            }),
+            Arrival::Refused { reason, url } => Err(Fault::new(
+                Status::Refused,
+                "host_left",
+                format!("{url} was refused: {reason}"),
+            )
+            .help("add the host to `hosts` if the scenario needs it")),
             Arrival::Failed { reason, message } => Err(Fault::failed(&reason, message)),
         }
     }
 
     /// A primitive on one target.
-    pub(super) async fn on(&mut self, step: &PlannedStep, target: &Target, verb: Verb, scope: &Scope, primitive: Primitive) -> Result<Done, Fault> {
-        let wanted = Wanted { target, verb, scope, sentence: None };
+    pub(super) async fn on(
+        &mut self,
+        step: &PlannedStep,
+        target: &Target,
+        verb: Verb,
+        scope: &Scope,
+        primitive: Primitive,
+    ) -> Result<Done, Fault> {
+        let wanted = Wanted {
+            target,
+            verb,
+            scope,
+            sentence: None,
+        };
         self.on_wanted(step, wanted, primitive).await
     }
 
-    async fn on_wanted(&mut self, step: &PlannedStep, wanted: Wanted<'_>, primitive: Primitive) -> Result<Done, Fault> {
+    async fn on_wanted(
+        &mut self,
+        step: &PlannedStep,
+        wanted: Wanted<'_>,
+        primitive: Primitive,
+    ) -> Result<Done, Fault> {
         // A re-rendered element is looked up again; the action itself is carried out at most once.
         let until = Instant::now() + self.timeout_of(step);
         loop {
-            let Some(Ready { pick, prepared }) = self.ready(step, wanted, &primitive).await? else { return Ok(Done::skipped()) };
+            let Some(Ready { pick, prepared }) = self.ready(step, wanted, &primitive).await? else {
+                return Ok(Done::skipped());
+            };
             match self.broker.perform(prepared, &primitive).await? {
                 Ok(effect) => {
                     self.said_acted(
@@ -118,7 +180,10 @@ impl AttemptRun<'_> {
                         value_says(&primitive),
                     );
                     self.acted_at(&effect);
-                    return Ok(Done { notes: effect.notes, skipped: false });
+                    return Ok(Done {
+                        notes: effect.notes,
+                        skipped: false,
+                    });
                 }
                 Err(Unfit::Rerendered) if Instant::now() < until => {
                     self.broker.look().await?;
@@ -129,29 +194,78 @@ impl AttemptRun<'_> {
     }
 
     async fn press_focused(&mut self, step: &PlannedStep, keys: &str) -> Result<Done, Fault> {
-        let effect = self.broker.press_focused(keys).await?.map_err(|unfit| Fault::failed(unfit.reason(), unfit.message()))?;
-        self.said_acted(step, "click", &format!("Press {keys}"), effect.change.clone(), None, None);
+        let effect = self
+            .broker
+            .press_focused(keys)
+            .await?
+            .map_err(|unfit| Fault::failed(unfit.reason(), unfit.message()))?;
+        self.said_acted(
+            step,
+            "click",
+            &format!("Press {keys}"),
+            effect.change.clone(),
+            None,
+            None,
+        );
         self.acted_at(&effect);
-        Ok(Done { notes: effect.notes, skipped: false })
+        Ok(Done {
+            notes: effect.notes,
+            skipped: false,
+        })
     }
 
     /// Several controls, each by its type, each its own primitive.
-    async fn form(&mut self, step: &PlannedStep, fields: &[(Target, FormValue)]) -> Result<Done, Fault> {
+    async fn form(
+        &mut self,
+        step: &PlannedStep,
+        fields: &[(Target, FormValue)],
+    ) -> Result<Done, Fault> {
         let mut done = Done::default();
         for (target, value) in fields {
-            let wanted = Wanted { target, verb: Verb::Form, scope: &step.step.scope, sentence: None };
-            let Some(ready) = self.ready(step, wanted, &Primitive::ScrollTo).await? else { continue };
-            let kind = self.broker.last().and_then(|o| o.node(ready.pick.id).cloned()).unwrap_or_default();
-            let primitive = for_field(&kind, value).map_err(|why| Fault::failed("wrong_kind", format!("{}: {why}", describe(&ready.pick.role, &ready.pick.name))))?;
+            let wanted = Wanted {
+                target,
+                verb: Verb::Form,
+                scope: &step.step.scope,
+                sentence: None,
+            };
+            let Some(ready) = self.ready(step, wanted, &Primitive::ScrollTo).await? else {
+                continue;
+            };
+            let kind = self
+                .broker
+                .last()
+                .and_then(|o| o.node(ready.pick.id).cloned())
+                .unwrap_or_default();
+            let primitive = for_field(&kind, value).map_err(|why| {
+                Fault::failed(
+                    "wrong_kind",
+                    format!("{}: {why}", describe(&ready.pick.role, &ready.pick.name)),
+                )
+            })?;
             let one = self.on_wanted(step, wanted, primitive).await?;
             done.notes.extend(one.notes);
         }
         Ok(done)
     }
 
-    async fn scroll(&mut self, step: &PlannedStep, to: &ScrollTo, target: Option<&Target>) -> Result<Done, Fault> {
+    async fn scroll(
+        &mut self,
+        step: &PlannedStep,
+        to: &ScrollTo,
+        target: Option<&Target>,
+    ) -> Result<Done, Fault> {
         let (dx, dy) = match to {
-            ScrollTo::Target(target) => return self.on(step, target, Verb::Scroll, &step.step.scope, Primitive::ScrollTo).await,
+            ScrollTo::Target(target) => {
+                return self
+                    .on(
+                        step,
+                        target,
+                        Verb::Scroll,
+                        &step.step.scope,
+                        Primitive::ScrollTo,
+                    )
+                    .await;
+            }
             ScrollTo::Down => (0, 1),
             ScrollTo::Up => (0, -1),
             ScrollTo::Right => (1, 0),
@@ -161,7 +275,10 @@ impl AttemptRun<'_> {
         };
         let primitive = Primitive::Scroll { dx, dy };
         match target {
-            Some(target) => self.on(step, target, Verb::Scroll, &step.step.scope, primitive).await,
+            Some(target) => {
+                self.on(step, target, Verb::Scroll, &step.step.scope, primitive)
+                    .await
+            }
             None => {
                 self.broker.scroll_page(dx, dy).await?;
                 self.said_acted(step, "wait", "Scroll the page", None, None, None);
@@ -170,11 +287,30 @@ impl AttemptRun<'_> {
         }
     }
 
-    async fn drag(&mut self, step: &PlannedStep, target: &Target, to: &Target) -> Result<Done, Fault> {
+    async fn drag(
+        &mut self,
+        step: &PlannedStep,
+        target: &Target,
+        to: &Target,
+    ) -> Result<Done, Fault> {
         let no_scope = Scope::default();
-        let destination = Wanted { target: to, verb: Verb::Drag, scope: &no_scope, sentence: None };
-        let Some(there) = self.ready(step, destination, &Primitive::ScrollTo).await? else { return Ok(Done::skipped()) };
-        self.on(step, target, Verb::Drag, &step.step.scope, Primitive::Drag { to: there.pick.id }).await
+        let destination = Wanted {
+            target: to,
+            verb: Verb::Drag,
+            scope: &no_scope,
+            sentence: None,
+        };
+        let Some(there) = self.ready(step, destination, &Primitive::ScrollTo).await? else {
+            return Ok(Done::skipped());
+        };
+        self.on(
+            step,
+            target,
+            Verb::Drag,
+            &step.step.scope,
+            Primitive::Drag { to: there.pick.id },
+        )
+        .await
     }
 
     async fn wait(&mut self, step: &PlannedStep, what: &WaitFor) -> Result<Done, Fault> {
@@ -195,7 +331,14 @@ impl AttemptRun<'_> {
                     let found = self.all_of(target, &step.step.scope).await?;
                     (found.is_empty(), "is still there".to_owned())
                 }
-                WaitFor::Url(glob) => (url::Url::parse(&observation.url).is_ok_and(|url| crate::policy::Glob::for_url(glob).matches_url(&url)), format!("did not come; the address is {}", crate::page::shown_address(&observation.url))),
+                WaitFor::Url(glob) => (
+                    url::Url::parse(&observation.url)
+                        .is_ok_and(|url| crate::policy::Glob::for_url(glob).matches_url(&url)),
+                    format!(
+                        "did not come; the address is {}",
+                        crate::page::shown_address(&observation.url)
+                    ),
+                ),
                 WaitFor::Seconds(_) => (true, String::new()),
             };
             if holds {
@@ -207,11 +350,24 @@ impl AttemptRun<'_> {
                     WaitFor::Url(glob) => format!("address {glob}"),
                     WaitFor::Seconds(_) => String::new(),
                 };
-                let mut fault = Fault::failed("wait_timed_out", format!("{subject} {words} within {} s", self.timeout_of(step).as_secs_f32()));
+                let mut fault = Fault::failed(
+                    "wait_timed_out",
+                    format!(
+                        "{subject} {words} within {} s",
+                        self.timeout_of(step).as_secs_f32()
+                    ),
+                );
                 if let WaitFor::Target(target) = what {
-                    let query = resolve::Query { target, verb: Verb::Wait, scope: &step.step.scope, near: false, sentence: false };
+                    let query = resolve::Query {
+                        target,
+                        verb: Verb::Wait,
+                        scope: &step.step.scope,
+                        near: false,
+                        sentence: false,
+                    };
                     if let Err(miss) = resolve::resolve(&observation, &query) {
-                        fault.failure.nearest = miss.nearest.iter().map(super::failure::rival).collect();
+                        fault.failure.nearest =
+                            miss.nearest.iter().map(super::failure::rival).collect();
                     }
                 }
                 return Err(fault);
@@ -221,40 +377,84 @@ impl AttemptRun<'_> {
     }
 
     /// Every element a target means now.
-    async fn all_of(&mut self, target: &Target, scope: &Scope) -> Result<Vec<crate::page::NodeId>, Fault> {
+    async fn all_of(
+        &mut self,
+        target: &Target,
+        scope: &Scope,
+    ) -> Result<Vec<crate::page::NodeId>, Fault> {
         match &target.by {
-            By::Text(text) => Ok(self.broker.by_text(text, scope).await?.into_iter().map(|p| p.id).collect()),
-            By::Css(css) => Ok(self.broker.by_css(css, scope).await?.into_iter().map(|p| p.id).collect()),
+            By::Text(text) => Ok(self
+                .broker
+                .by_text(text, scope)
+                .await?
+                .into_iter()
+                .map(|p| p.id)
+                .collect()),
+            By::Css(css) => Ok(self
+                .broker
+                .by_css(css, scope)
+                .await?
+                .into_iter()
+                .map(|p| p.id)
+                .collect()),
             _ => {
                 let observation = self.broker.last().unwrap_or_default();
                 // A scope that is not there yet holds nothing yet.
-                Ok(resolve::find_all(&observation, target, Verb::Wait, &scope.within, false).unwrap_or_default())
+                Ok(
+                    resolve::find_all(&observation, target, Verb::Wait, &scope.within, false)
+                        .unwrap_or_default(),
+                )
             }
         }
     }
 
     async fn wait_for_user(&mut self, reason: &str) -> Result<Done, Fault> {
-        self.human.wait(reason).await.map_err(|why| Fault::failed("human_needed", why))?;
+        self.human
+            .wait(reason)
+            .await
+            .map_err(|why| Fault::failed("human_needed", why))?;
         self.signed_in_by.get_or_insert_with(|| "human".into());
         self.broker.look().await?;
-        Ok(Done { notes: vec!["a person did this part".into()], skipped: false })
+        Ok(Done {
+            notes: vec!["a person did this part".into()],
+            skipped: false,
+        })
     }
 
     /// Polled check in the middle.
-    pub(super) async fn expect(&mut self, lines: &[crate::scenario::Expectation], within: Duration) -> Result<(), Fault> {
-        let facts = Facts { data: &self.data, downloads: &self.downloads };
+    pub(super) async fn expect(
+        &mut self,
+        lines: &[crate::scenario::Expectation],
+        within: Duration,
+    ) -> Result<(), Fault> {
+        let facts = Facts {
+            data: &self.data,
+            downloads: &self.downloads,
+        };
         let (checked, holds) = look::poll(&mut self.broker, lines, &facts, within).await?;
         if holds {
             return Ok(());
         }
         let findings = look::findings(lines, &checked);
         let first = findings.iter().find(|f| !f.holds).cloned();
-        let seen: Vec<String> = findings.iter().filter(|f| !f.holds).map(|f| f.saw.clone()).collect();
+        let seen: Vec<String> = findings
+            .iter()
+            .filter(|f| !f.holds)
+            .map(|f| f.saw.clone())
+            .collect();
         let line = first.map(|f| f.line).unwrap_or_default();
-        Err(Fault::failed("expectation", format!("`{line}` did not hold within {} s", within.as_secs_f32())).seen(seen))
+        Err(Fault::failed(
+            "expectation",
+            format!("`{line}` did not hold within {} s", within.as_secs_f32()),
+        )
+        .seen(seen))
     }
 
-    async fn extract(&mut self, step: &PlannedStep, extract: &crate::scenario::Extract) -> Result<Done, Fault> {
+    async fn extract(
+        &mut self,
+        step: &PlannedStep,
+        extract: &crate::scenario::Extract,
+    ) -> Result<Done, Fault> {
         self.extract_into(&step.place, extract).await?;
         Ok(Done::default())
     }
@@ -262,16 +462,37 @@ impl AttemptRun<'_> {
     /// A sentence whose verb is fixed and whose target is a phrase.
     async fn sentence(&mut self, step: &PlannedStep, phrase: &Phrase) -> Result<Done, Fault> {
         let target = Target {
-            by: By::Name { role: phrase.role.clone(), name: Some(phrase.target.clone()), exact: false },
+            by: By::Name {
+                role: phrase.role.clone(),
+                name: Some(phrase.target.clone()),
+                exact: false,
+            },
             span: step.step.span,
         };
-        let wanted = Wanted { target: &target, verb: phrase.verb, scope: &step.step.scope, sentence: Some(&phrase.text) };
+        let wanted = Wanted {
+            target: &target,
+            verb: phrase.verb,
+            scope: &step.step.scope,
+            sentence: Some(&phrase.text),
+        };
         let primitive = for_verb(phrase).map_err(|why| Fault::failed("wrong_kind", why))?;
         self.on_wanted(step, wanted, primitive).await
     }
 
-    pub(super) fn said_acted(&mut self, step: &PlannedStep, primitive: &str, says: &str, effect: Option<String>, on: Option<(&str, &str)>, value: Option<String>) {
-        let url = self.broker.last().map(|o| crate::page::shown_address(&o.url)).unwrap_or_default();
+    pub(super) fn said_acted(
+        &mut self,
+        step: &PlannedStep,
+        primitive: &str,
+        says: &str,
+        effect: Option<String>,
+        on: Option<(&str, &str)>,
+        value: Option<String>,
+    ) {
+        let url = self
+            .broker
+            .last()
+            .map(|o| crate::page::shown_address(&o.url))
+            .unwrap_or_default();
         self.say.say(What::Acted(Acted {
             step: step.place.clone(),
             primitive: primitive.to_owned(),
@@ -288,48 +509,79 @@ impl AttemptRun<'_> {
 
 /// A target that means the only one of its kind.
 fn any(step: &PlannedStep) -> Target {
-    Target { by: By::Name { role: None, name: None, exact: false }, span: step.step.span }
+    Target {
+        by: By::Name {
+            role: None,
+            name: None,
+            exact: false,
+        },
+        span: step.step.span,
+    }
 }
 
 fn fill(value: &Value) -> Primitive {
     match value {
         Value::Text(text) => Primitive::Fill { text: text.clone() },
-        Value::Credential { name, field } => Primitive::FillSecret { credential: name.clone(), field: field.clone() },
+        Value::Credential { name, field } => Primitive::FillSecret {
+            credential: name.clone(),
+            field: field.clone(),
+        },
     }
 }
 
 /// What `form:` does to a field of this kind.
 fn for_field(node: &Node, value: &FormValue) -> Result<Primitive, String> {
-    let box_like = matches!(node.role.as_str(), "checkbox" | "radio" | "switch" | "menuitemcheckbox" | "menuitemradio");
-    let list_like = matches!(node.role.as_str(), "listbox" | "radiogroup") || node.role == "combobox" && node.tag == "select"
+    let box_like = matches!(
+        node.role.as_str(),
+        "checkbox" | "radio" | "switch" | "menuitemcheckbox" | "menuitemradio"
+    );
+    let list_like = matches!(node.role.as_str(), "listbox" | "radiogroup")
+        || node.role == "combobox" && node.tag == "select"
         || node.role == "combobox" && !matches!(node.tag.as_str(), "input" | "textarea");
     Ok(match value {
         FormValue::Bool(on) if box_like => Primitive::Check { on: *on },
-        FormValue::Bool(on) => Primitive::Fill { text: on.to_string() },
+        FormValue::Bool(on) => Primitive::Fill {
+            text: on.to_string(),
+        },
         FormValue::Value(_) if box_like => return Err("a box or switch takes true or false".into()),
-        FormValue::Value(Value::Text(text)) if list_like => Primitive::Select { option: text.clone() },
+        FormValue::Value(Value::Text(text)) if list_like => Primitive::Select {
+            option: text.clone(),
+        },
         FormValue::Value(value) => fill(value),
     })
 }
 
 /// The primitive of a sentence's verb; the verb is fixed, whatever the page or a model says (R37).
 fn for_verb(phrase: &Phrase) -> Result<Primitive, String> {
-    let value = || phrase.value.clone().ok_or_else(|| format!("`{}` says no value", phrase.text));
+    let value = || {
+        phrase
+            .value
+            .clone()
+            .ok_or_else(|| format!("`{}` says no value", phrase.text))
+    };
     let text = |value: Value| match value {
         Value::Text(text) => Ok(text),
         Value::Credential { .. } => Err("a credential can only be filled into a field".to_owned()),
     };
     Ok(match phrase.verb {
         Verb::Fill => fill(&value()?),
-        Verb::Select => Primitive::Select { option: text(value()?)? },
+        Verb::Select => Primitive::Select {
+            option: text(value()?)?,
+        },
         Verb::Check => Primitive::Check { on: true },
         Verb::Uncheck => Primitive::Check { on: false },
-        Verb::Press => Primitive::Press { keys: text(value()?)? },
+        Verb::Press => Primitive::Press {
+            keys: text(value()?)?,
+        },
         Verb::Hover => Primitive::Hover,
         Verb::Scroll => Primitive::ScrollTo,
         Verb::Submit => Primitive::Submit,
         Verb::Click => Primitive::Click,
-        other => return Err(format!("a sentence can't do {other:?} to a control that has to be found first")),
+        other => {
+            return Err(format!(
+                "a sentence can't do {other:?} to a control that has to be found first"
+            ));
+        }
     })
 }
 
@@ -349,7 +601,12 @@ pub fn says(primitive: &Primitive, role: &str, name: &str) -> String {
         Primitive::Scroll { .. } => format!("Scroll in {on}"),
         Primitive::Drag { .. } => format!("Drag {on}"),
         Primitive::Upload { file } => {
-            format!("Upload {} to {on}", file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default())
+            format!(
+                "Upload {} to {on}",
+                file.file_name()
+                    .map(|n| n.to_string_lossy().into_owned())
+                    .unwrap_or_default()
+            )
         }
         Primitive::Submit => format!("Submit the form of {on}"),
     }
@@ -359,7 +616,9 @@ pub fn says(primitive: &Primitive, role: &str, name: &str) -> String {
 fn value_says(primitive: &Primitive) -> Option<String> {
     match primitive {
         Primitive::Fill { text } => Some(crate::text::cut(text, 200)),
-        Primitive::FillSecret { credential, field } => Some(format!("credential {credential}.{field}")),
+        Primitive::FillSecret { credential, field } => {
+            Some(format!("credential {credential}.{field}"))
+        }
         Primitive::Select { option } => Some(option.clone()),
         Primitive::Press { keys } => Some(keys.clone()),
         _ => None,

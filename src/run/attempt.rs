@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::broker::{Broker, Effect, Happening};
-use crate::event::{Failure, ScenarioFinished, ScenarioStarted, Status, StepFinished, StepStarted, What};
+use crate::event::{
+    Failure, ScenarioFinished, ScenarioStarted, Status, StepFinished, StepStarted, What,
+};
 use crate::plan::{Planned, PlannedStep, StepBy};
 use crate::resolve::Chooser;
 use crate::scenario::{Act, EndStatus, Extract, Picture, say_english as say};
@@ -58,7 +59,13 @@ pub struct Ended {
 }
 
 impl<'a> AttemptRun<'a> {
-    pub fn new(planned: &'a Planned, context: &'a RunContext, broker: Broker, say: Attempt, folder: PathBuf) -> Self {
+    pub fn new(
+        planned: &'a Planned,
+        context: &'a RunContext,
+        broker: Broker,
+        say: Attempt,
+        folder: PathBuf,
+    ) -> Self {
         Self {
             planned,
             context,
@@ -96,15 +103,55 @@ impl<'a> AttemptRun<'a> {
         }));
         let result = self.body().await;
         if let Err(fault) = self.always().await {
-            self.say.note(format!("the closing steps did not all work: {}", fault.failure.message));
+            self.say.note(format!(
+                "the closing steps did not all work: {}",
+                fault.failure.message
+            ));
         }
         let ended = self.verdict(result);
         self.save_data();
         let torn = self.broker.close().await;
         if let Err(error) = torn {
-            self.say.say(What::TearDown { what: "browser session".into(), ok: false, detail: Some(error.to_string()) });
+            self.say.say(What::TearDown {
+                what: "browser session".into(),
+                ok: false,
+                detail: Some(error.to_string()),
+            });
         }
         ended
+    }
+
+    /// Steps up to and including `after`, then a read of the page.
+    pub async fn look_after(
+        mut self,
+        after: Option<&str>,
+    ) -> Result<crate::page::Observation, String> {
+        let planned = self.planned;
+        let open = PlannedStep::start(planned, &planned.scenario.start.value);
+        let mut walked = self.step(&open).await;
+        if let Some(after) = after {
+            for step in planned.before.iter().chain(&planned.steps) {
+                if walked.is_err() {
+                    break;
+                }
+                walked = self.step(step).await;
+                if step.place == after {
+                    break;
+                }
+            }
+        }
+        let seen = match walked {
+            Ok(()) => self
+                .broker
+                .look()
+                .await
+                .map(|o| (*o).clone())
+                .map_err(|e| e.to_string()),
+            Err(fault) => Err(fault.failure.message),
+        };
+        // The page was read; what closing it says changes nothing.
+        let _ = self.broker.close().await;
+        seen
     }
 
     async fn body(&mut self) -> Result<EndState, (Option<String>, Fault)> {
@@ -115,20 +162,30 @@ impl<'a> AttemptRun<'a> {
         }
         if !self.planned.before.is_empty() {
             for step in &self.planned.before {
-                self.step(step).await.map_err(|fault| (Some(step.place.clone()), fault))?;
+                self.step(step)
+                    .await
+                    .map_err(|fault| (Some(step.place.clone()), fault))?;
             }
-            self.step(&open).await.map_err(|fault| (Some(open.place.clone()), fault))?;
+            self.step(&open)
+                .await
+                .map_err(|fault| (Some(open.place.clone()), fault))?;
         }
         for step in &self.planned.steps {
-            self.step(step).await.map_err(|fault| (Some(step.place.clone()), fault))?;
+            self.step(step)
+                .await
+                .map_err(|fault| (Some(step.place.clone()), fault))?;
         }
         if self.planned.steps.is_empty()
             && let Some(goal) = self.planned.scenario.goal.clone()
         {
-            self.reach_goal(&goal.value).await.map_err(|fault| (None, fault))?;
+            self.reach_goal(&goal.value)
+                .await
+                .map_err(|fault| (None, fault))?;
         }
         if let Some(extract) = &self.planned.scenario.extract {
-            self.extract_into("extract", extract).await.map_err(|fault| (Some("extract".into()), fault))?;
+            self.extract_into("extract", extract)
+                .await
+                .map_err(|fault| (Some("extract".into()), fault))?;
         }
         self.end_state().await.map_err(|fault| (None, fault))
     }
@@ -153,9 +210,19 @@ impl<'a> AttemptRun<'a> {
             verb: verb_of(&step.step.act).to_owned(),
             line: step.line(),
             note: step.step.note.clone(),
-            picture: step.step.picture.map(|p| if p == Picture::Keep { "keep".into() } else { "drop".into() }),
+            picture: step.step.picture.map(|p| {
+                if p == Picture::Keep {
+                    "keep".into()
+                } else {
+                    "drop".into()
+                }
+            }),
             write: step.step.write.as_ref().map(|w| w.value.clone()),
-            by: if step.by == StepBy::Author { "author".into() } else { "fixture".into() },
+            by: if step.by == StepBy::Author {
+                "author".into()
+            } else {
+                "fixture".into()
+            },
         };
         if step.step.write.is_some() {
             self.say.say_durably(What::StepStarted(started));
@@ -192,27 +259,42 @@ impl<'a> AttemptRun<'a> {
         let mark = self.broker.effect_mark();
         let acted = self.act(step).await;
         // What the act set off is judged even when the act itself failed: a refusal is graver.
-        self.broker.settle().await.map_err(Fault::from).map_err(|f| f.at(step))?;
+        self.broker
+            .settle()
+            .await
+            .map_err(Fault::from)
+            .map_err(|f| f.at(step))?;
         self.judge_happenings(step).map_err(|f| f.at(step))?;
         let done = acted.map_err(|f| f.at(step))?;
         if done.skipped {
             return Ok(done);
         }
         if let Some(wanted) = &step.step.download {
-            self.await_download(wanted, self.timeout_of(step)).await.map_err(|f| f.at(step))?;
+            self.await_download(wanted, self.timeout_of(step))
+                .await
+                .map_err(|f| f.at(step))?;
         }
         if !step.step.expect.is_empty() {
-            self.expect(&step.step.expect, self.timeout_of(step)).await.map_err(|f| f.at(step))?;
+            self.expect(&step.step.expect, self.timeout_of(step))
+                .await
+                .map_err(|f| f.at(step))?;
             self.judge_happenings(step).map_err(|f| f.at(step))?;
         } else {
-            self.broker.look().await.map_err(Fault::from).map_err(|f| f.at(step))?;
+            self.broker
+                .look()
+                .await
+                .map_err(Fault::from)
+                .map_err(|f| f.at(step))?;
         }
         let mut done = done;
-        if matches!(step.step.act, Act::Click(_) | Act::Submit(_) | Act::Press { .. })
-            && let Some(after) = self.broker.last()
+        if matches!(
+            step.step.act,
+            Act::Click(_) | Act::Submit(_) | Act::Press { .. }
+        ) && let Some(after) = self.broker.last()
             && self.broker.effect_in(&mark, &after).is_none()
         {
-            done.notes.push("nothing was seen to change on the page".into());
+            done.notes
+                .push("nothing was seen to change on the page".into());
         }
         if self.broker.documents_loaded() != documents {
             self.before_last.clear();
@@ -225,47 +307,79 @@ impl<'a> AttemptRun<'a> {
         let mut fault = None;
         for happening in self.broker.happenings() {
             match happening {
-                Happening::Dialog { text, answer, expected } => {
+                Happening::Dialog {
+                    text,
+                    answer,
+                    expected,
+                } => {
                     if !expected {
                         fault.get_or_insert(
                             Fault::failed("unexpected_dialog", format!("a dialog opened that the step does not mention, and was dismissed: \"{text}\""))
                                 .help("say what to do with it: `dialog: accept` or `dialog: dismiss`"),
                         );
                     }
-                    self.say.say(What::Dialog { text, answer, expected });
+                    self.say.say(What::Dialog {
+                        text,
+                        answer,
+                        expected,
+                    });
                 }
                 Happening::TabOpened { url, followed } => {
                     let url = crate::page::shown_address(&url);
                     self.say.say(What::TabOpened { url, followed });
                 }
                 Happening::TabClosed => self.say.note("the page closed its tab"),
-                Happening::Download { name, bytes, accepted } => {
+                Happening::Download {
+                    name,
+                    bytes,
+                    accepted,
+                } => {
                     if accepted {
                         self.downloads.push(name.clone());
                     }
-                    self.say.say(What::Download { name, bytes, accepted });
+                    self.say.say(What::Download {
+                        name,
+                        bytes,
+                        accepted,
+                    });
                 }
                 Happening::Blocked(blocked) => self.say.say(What::Blocked(blocked)),
-                Happening::Wrote { method, url, because } => {
+                Happening::Wrote {
+                    method,
+                    url,
+                    because,
+                } => {
                     self.wrote = true;
-                    self.say.say(What::Wrote { method, url: crate::page::shown_address(&url), because });
+                    self.say.say(What::Wrote {
+                        method,
+                        url: crate::page::shown_address(&url),
+                        because,
+                    });
                 }
                 Happening::LeftHosts { url } => {
                     let url = crate::page::shown_address(&url);
                     fault = Some(
-                        Fault::new(Status::Refused, "host_left", format!("left allowed hosts: the page went to {url}"))
-                            .help("add the host to `hosts` if the scenario needs it"),
+                        Fault::new(
+                            Status::Refused,
+                            "host_left",
+                            format!("left allowed hosts: the page went to {url}"),
+                        )
+                        .help("add the host to `hosts` if the scenario needs it"),
                     );
                 }
                 Happening::UndeclaredWrite { method, url, add } => {
                     let url = crate::page::shown_address(&url);
-                    let message = format!("an undeclared write was stopped before it left: {method} {url}");
+                    let message =
+                        format!("an undeclared write was stopped before it left: {method} {url}");
                     let help = if matches!(step.step.act, Act::Plan(_)) || step.place.is_empty() {
                         format!("declare it: {add}")
                     } else {
-                        format!("put `write: <what it changes>` beside the step, or declare it: {add}")
+                        format!(
+                            "put `write: <what it changes>` beside the step, or declare it: {add}"
+                        )
                     };
-                    fault = Some(Fault::new(Status::Refused, "undeclared_write", message).help(help));
+                    fault =
+                        Some(Fault::new(Status::Refused, "undeclared_write", message).help(help));
                 }
             }
         }
@@ -277,20 +391,47 @@ impl<'a> AttemptRun<'a> {
         let until = Instant::now() + within.max(Duration::from_secs(30));
         let known = self.downloads.len();
         loop {
-            for happening in self.broker.downloads_finished().await.map_err(Fault::from)? {
-                if let Happening::Download { name, bytes, accepted } = happening {
+            for happening in self
+                .broker
+                .downloads_finished()
+                .await
+                .map_err(Fault::from)?
+            {
+                if let Happening::Download {
+                    name,
+                    bytes,
+                    accepted,
+                } = happening
+                {
                     if accepted {
                         self.downloads.push(name.clone());
                     }
-                    self.say.say(What::Download { name, bytes, accepted });
+                    self.say.say(What::Download {
+                        name,
+                        bytes,
+                        accepted,
+                    });
                 }
             }
-            if self.downloads.iter().skip(known.saturating_sub(1)).any(|name| glob.matches(name)) {
+            if self
+                .downloads
+                .iter()
+                .skip(known.saturating_sub(1))
+                .any(|name| glob.matches(name))
+            {
                 return Ok(());
             }
             if Instant::now() > until || self.must_stop() {
-                let seen = if self.downloads.is_empty() { "nothing was downloaded".to_owned() } else { format!("downloaded: {}", self.downloads.join(", ")) };
-                return Err(Fault::failed("download", format!("no download called {wanted} was finished")).seen([seen]));
+                let seen = if self.downloads.is_empty() {
+                    "nothing was downloaded".to_owned()
+                } else {
+                    format!("downloaded: {}", self.downloads.join(", "))
+                };
+                return Err(Fault::failed(
+                    "download",
+                    format!("no download called {wanted} was finished"),
+                )
+                .seen([seen]));
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -302,7 +443,10 @@ impl<'a> AttemptRun<'a> {
             return Ok(EndState::Completed);
         }
         let say = self.say.clone();
-        let facts = Facts { data: &self.data, downloads: &self.downloads };
+        let facts = Facts {
+            data: &self.data,
+            downloads: &self.downloads,
+        };
         let before = self.before_last.clone();
         let end = look::end_state(
             &mut self.broker,
@@ -321,13 +465,24 @@ impl<'a> AttemptRun<'a> {
         Ok(end)
     }
 
-    pub(super) async fn extract_into(&mut self, place: &str, extract: &Extract) -> Result<(), Fault> {
-        let outcome = self.broker.extract(extract, self.context.model.as_deref()).await?;
+    pub(super) async fn extract_into(
+        &mut self,
+        place: &str,
+        extract: &Extract,
+    ) -> Result<(), Fault> {
+        let outcome = self
+            .broker
+            .extract(extract, self.context.model.as_deref())
+            .await?;
         for found in outcome {
             if let Value::Object(map) = &mut self.data {
                 map.insert(found.name.clone(), found.value.clone());
             }
-            self.say.say(What::Extracted { name: found.name, rows: found.value.as_array().map(Vec::len), note: found.note });
+            self.say.say(What::Extracted {
+                name: found.name,
+                rows: found.value.as_array().map(Vec::len),
+                note: found.note,
+            });
         }
         let _ = place;
         Ok(())
@@ -336,7 +491,10 @@ impl<'a> AttemptRun<'a> {
     fn save_data(&self) {
         if self.data.as_object().is_some_and(|m| !m.is_empty())
             && let Ok(text) = serde_json::to_vec_pretty(&self.data)
-            && let Err(error) = self.context.outgoing.write(&self.folder.join("data.json"), &text)
+            && let Err(error) = self
+                .context
+                .outgoing
+                .write(&self.folder.join("data.json"), &text)
         {
             self.say.note(format!("data.json was not written: {error}"));
         }
@@ -344,7 +502,15 @@ impl<'a> AttemptRun<'a> {
 
     pub(super) async fn picture(&mut self, place: &str) {
         let acted = self.acted.clone();
-        if let Some(frame) = super::pictures::take(&mut self.broker, place, acted.as_ref(), self.context, &self.folder).await {
+        if let Some(frame) = super::pictures::take(
+            &mut self.broker,
+            place,
+            acted.as_ref(),
+            self.context,
+            &self.folder,
+        )
+        .await
+        {
             self.say.say(What::Frame(frame));
         }
     }
@@ -365,12 +531,20 @@ impl<'a> AttemptRun<'a> {
 
     fn stop_if_asked(&self) -> Result<(), Fault> {
         if self.context.stop.is_asked() {
-            return Err(Fault::new(Status::NotFinished, "interrupted", "the run was interrupted"));
+            return Err(Fault::new(
+                Status::NotFinished,
+                "interrupted",
+                "the run was interrupted",
+            ));
         }
         if let Some(limit) = self.planned.scenario.budget.time
             && self.began.elapsed() > limit
         {
-            return Err(Fault::new(Status::OutOfBudget, "time", format!("the scenario's time of {} s is used up", limit.as_secs())));
+            return Err(Fault::new(
+                Status::OutOfBudget,
+                "time",
+                format!("the scenario's time of {} s is used up", limit.as_secs()),
+            ));
         }
         Ok(())
     }
@@ -382,10 +556,14 @@ impl<'a> AttemptRun<'a> {
     pub(super) fn address(&self, written: &str) -> Result<url::Url, Fault> {
         let base = url::Url::parse(&self.planned.scenario.start.value).ok();
         let joined = match &base {
-            Some(base) => base.join(written).map(|u| u.to_string()).unwrap_or_else(|_| written.to_owned()),
+            Some(base) => base
+                .join(written)
+                .map(|u| u.to_string())
+                .unwrap_or_else(|_| written.to_owned()),
             None => written.to_owned(),
         };
-        crate::policy::navigable(&joined).map_err(|denial| Fault::new(Status::Refused, denial.reason(), denial.to_string()))
+        crate::policy::navigable(&joined)
+            .map_err(|denial| Fault::new(Status::Refused, denial.reason(), denial.to_string()))
     }
 
     /// The page's words before an action: what is new afterwards may be fleeting.
@@ -399,7 +577,16 @@ impl<'a> AttemptRun<'a> {
     }
 
     fn page_text(&self) -> String {
-        self.broker.last().map(|o| o.documents.iter().map(|d| d.text.as_str()).collect::<Vec<_>>().join("\n")).unwrap_or_default()
+        self.broker
+            .last()
+            .map(|o| {
+                o.documents
+                    .iter()
+                    .map(|d| d.text.as_str())
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            })
+            .unwrap_or_default()
     }
 
     // ---- the verdict -----------------------------------------------------------------------
@@ -409,41 +596,53 @@ impl<'a> AttemptRun<'a> {
             Ok(EndState::Completed) => (Status::Passed, None, None),
             Ok(EndState::NotCompleted) => (
                 Status::NotCompleted,
-                Some(Failure { reason: "not_completed".into(), message: "the expected end state never held".into(), ..Failure::default() }),
+                Some(Failure {
+                    reason: "not_completed".into(),
+                    message: "the expected end state never held".into(),
+                    ..Failure::default()
+                }),
                 None,
             ),
             Ok(EndState::Disagreed) => (
                 Status::Disagreed,
-                Some(Failure { reason: "disagreed".into(), message: "the end state held at the first look and no longer at the second".into(), ..Failure::default() }),
+                Some(Failure {
+                    reason: "disagreed".into(),
+                    message: "the end state held at the first look and no longer at the second"
+                        .into(),
+                    ..Failure::default()
+                }),
                 None,
             ),
             Err((step, fault)) => (fault.status, Some(fault.failure), step),
         };
-        let reason = failure.as_ref().map_or_else(|| "completed".to_owned(), |f| f.reason.clone());
+        let reason = failure
+            .as_ref()
+            .map_or_else(|| "completed".to_owned(), |f| f.reason.clone());
         let as_expected = self.ends_as_wished(status, &reason, step.as_deref());
         let message = match (&failure, as_expected, status) {
             (None, true, _) => String::new(),
             (None, false, _) => "it completed, although `ends` says otherwise".to_owned(),
             (Some(f), ..) => f.message.clone(),
         };
-        self.say.say_durably(What::ScenarioFinished(ScenarioFinished {
-            status,
-            reason: reason.clone(),
-            message,
-            failed_step: step,
-            as_expected,
-            signed_in_by: self.signed_in_by.clone(),
-            wrote: self.wrote,
-            ms: self.began.elapsed().as_millis() as u64,
-            choosers: std::mem::take(&mut self.choosers),
-            model_calls: self.model_calls,
-            tokens: self.tokens,
-            ms_by_part: {
-                let mut times = std::mem::take(&mut self.times);
-                times.extend(self.broker.times());
-                times
-            },
-        }));
+        self.say
+            .say_durably(What::ScenarioFinished(ScenarioFinished {
+                status,
+                reason: reason.clone(),
+                message,
+                failed_step: step,
+                as_expected,
+                signed_in_by: self.signed_in_by.clone(),
+                wrote: self.wrote,
+                ms: self.began.elapsed().as_millis() as u64,
+                choosers: std::mem::take(&mut self.choosers),
+                model_calls: self.model_calls,
+                tokens: self.tokens,
+                ms_by_part: {
+                    let mut times = std::mem::take(&mut self.times);
+                    times.extend(self.broker.times());
+                    times
+                },
+            }));
         Ended {
             status,
             as_expected,
@@ -467,7 +666,9 @@ impl<'a> AttemptRun<'a> {
         };
         status == wanted
             && ends.reason.as_deref().is_none_or(|r| r == reason)
-            && ends.step.is_none_or(|n| step == Some(n.to_string().as_str()))
+            && ends
+                .step
+                .is_none_or(|n| step == Some(n.to_string().as_str()))
     }
 }
 
@@ -496,6 +697,3 @@ fn verb_of(act: &Act) -> &'static str {
         Act::Sentence(_) => "do",
     }
 }
-
-/// The lock of the scenario, for whoever replays it.
-pub type SharedApproved = Arc<crate::snapshot::Approved>;

@@ -24,7 +24,9 @@ pub async fn after(
     run: &RunFolder,
     ended: Option<&Ended>,
 ) {
-    let Ok(folder) = attempt_folder(run, planned.id(), attempt) else { return };
+    let Ok(folder) = attempt_folder(run, planned.id(), attempt) else {
+        return;
+    };
     let events = stream.of_attempt(planned.id(), attempt);
     let markdown = match super::writeup::write(context, &events, &folder) {
         Ok(markdown) => Some(markdown),
@@ -46,11 +48,23 @@ pub async fn after(
     search_leaks(context, say, &folder);
 }
 
-fn tutorial_verdict(context: &RunContext, planned: &Planned, say: &Attempt, markdown: &str, folder: &Path) {
+fn tutorial_verdict(
+    context: &RunContext,
+    planned: &Planned,
+    say: &Attempt,
+    markdown: &str,
+    folder: &Path,
+) {
     if context.mode.fresh {
         return verdict(say, Kind::Tutorial, Verdict::Skipped, None, None);
     }
-    let volatile: Vec<Pattern> = planned.scenario.volatile.iter().chain(&context.volatile).cloned().collect();
+    let volatile: Vec<Pattern> = planned
+        .scenario
+        .volatile
+        .iter()
+        .chain(&context.volatile)
+        .cloned()
+        .collect();
     let (root, id) = (&context.suite_root, planned.id());
     let pictures = folder.join("pictures");
     match snapshot::compare(planned.approved.tutorial.as_deref(), markdown, &volatile) {
@@ -59,16 +73,45 @@ fn tutorial_verdict(context: &RunContext, planned: &Planned, say: &Attempt, mark
             verdict(say, Kind::Tutorial, Verdict::Same, None, None);
         }
         Compared::Missing => {
-            let wanted = if context.mode.locked { Verdict::Pending } else { Verdict::Proposed };
+            let wanted = if context.mode.locked {
+                Verdict::Pending
+            } else {
+                Verdict::Proposed
+            };
             propose_tutorial(context, say, id, markdown, &pictures, wanted, None);
         }
-        Compared::Differs { diff } => propose_tutorial(context, say, id, markdown, &pictures, Verdict::Pending, Some(diff)),
+        Compared::Differs { diff } => propose_tutorial(
+            context,
+            say,
+            id,
+            markdown,
+            &pictures,
+            Verdict::Pending,
+            Some(diff),
+        ),
     }
 }
 
-fn propose_tutorial(context: &RunContext, say: &Attempt, id: &str, markdown: &str, pictures: &Path, wanted: Verdict, diff: Option<String>) {
-    match { let _ = pictures; snapshot::propose(&context.suite_root, id, Kind::Tutorial, markdown) } {
-        Ok(path) => verdict(say, Kind::Tutorial, wanted, Some(shown(context, &path)), diff),
+fn propose_tutorial(
+    context: &RunContext,
+    say: &Attempt,
+    id: &str,
+    markdown: &str,
+    pictures: &Path,
+    wanted: Verdict,
+    diff: Option<String>,
+) {
+    match {
+        let _ = pictures;
+        snapshot::propose(&context.suite_root, id, Kind::Tutorial, markdown)
+    } {
+        Ok(path) => verdict(
+            say,
+            Kind::Tutorial,
+            wanted,
+            Some(shown(context, &path)),
+            diff,
+        ),
         Err(error) => {
             say.note(error.to_string());
             verdict(say, Kind::Tutorial, wanted, None, diff);
@@ -91,7 +134,11 @@ fn lock_verdict(context: &RunContext, planned: &Planned, say: &Attempt, lock: &L
     }
     let text = lock.render(id);
     let missing = planned.approved.lock.is_none();
-    let wanted = if missing && !context.mode.locked { Verdict::Proposed } else { Verdict::Pending };
+    let wanted = if missing && !context.mode.locked {
+        Verdict::Proposed
+    } else {
+        Verdict::Pending
+    };
     let old = planned.approved.lock.as_ref().map(|l| l.render(id));
     let diff = match snapshot::compare(old.as_deref(), &text, &[]) {
         Compared::Differs { diff } => Some(diff),
@@ -103,21 +150,42 @@ fn lock_verdict(context: &RunContext, planned: &Planned, say: &Attempt, lock: &L
     }
 }
 
-fn verdict(say: &Attempt, kind: Kind, verdict: Verdict, pending: Option<String>, diff: Option<String>) {
-    say.say(What::Snapshot(SnapshotVerdict { what: kind.word().into(), verdict, pending, diff }));
+fn verdict(
+    say: &Attempt,
+    kind: Kind,
+    verdict: Verdict,
+    pending: Option<String>,
+    diff: Option<String>,
+) {
+    say.say(What::Snapshot(SnapshotVerdict {
+        what: kind.word().into(),
+        verdict,
+        pending,
+        diff,
+    }));
 }
 
 fn shown(context: &RunContext, path: &Path) -> String {
-    path.strip_prefix(&context.suite_root).unwrap_or(path).to_string_lossy().into_owned()
+    path.strip_prefix(&context.suite_root)
+        .unwrap_or(path)
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Everything the attempt left behind is searched; a leaking file is withdrawn, a note stays.
 fn search_leaks(context: &RunContext, say: &Attempt, folder: &Path) {
     let report = context.outgoing.scanner().scan_tree(folder);
     for (path, hits) in &report.leaking {
-        let withdrawn = context.outgoing.store().withdraw(path, hits, context.outgoing.scanner());
+        let withdrawn = context
+            .outgoing
+            .store()
+            .withdraw(path, hits, context.outgoing.scanner());
         for hit in hits {
-            say.say_durably(What::Leak { file: hit.file.clone(), credential: hit.credential.clone(), form: hit.form.clone() });
+            say.say_durably(What::Leak {
+                file: hit.file.clone(),
+                credential: hit.credential.clone(),
+                form: hit.form.clone(),
+            });
         }
         if let Err(error) = withdrawn {
             say.note(format!("a leaking file could not be removed: {error}"));

@@ -16,14 +16,24 @@ pub struct Cooldown {
 
 impl Cooldown {
     pub fn new(credential: &str, origin: &str) -> Self {
-        let key: String = Sha256::digest(format!("{credential}\n{origin}")).iter().take(12).map(|b| format!("{b:02x}")).collect();
-        Self { path: state_folder().map(|folder| folder.join("logins").join(key)) }
+        let key: String = Sha256::digest(format!("{credential}\n{origin}"))
+            .iter()
+            .take(12)
+            .map(|b| format!("{b:02x}"))
+            .collect();
+        Self {
+            path: state_folder().map(|folder| folder.join("logins").join(key)),
+        }
     }
 
     /// Minutes left, rounded up, while no further try is made.
     pub fn remaining_minutes(&self) -> Option<u64> {
         let times = self.times();
-        let last = times.iter().rev().nth(REJECTIONS - 1).map(|_| times.last().copied().unwrap_or(0))?;
+        let last = times
+            .iter()
+            .rev()
+            .nth(REJECTIONS - 1)
+            .map(|_| times.last().copied().unwrap_or(0))?;
         let left = (last + COOL_DOWN.as_secs()).checked_sub(now())?;
         (left > 0).then(|| left.div_ceil(60))
     }
@@ -43,8 +53,15 @@ impl Cooldown {
     /// Rejections of the last cool-down's length, oldest first.
     fn times(&self) -> Vec<u64> {
         let since = now().saturating_sub(COOL_DOWN.as_secs());
-        let text = self.path.as_ref().and_then(|p| std::fs::read_to_string(p).ok()).unwrap_or_default();
-        text.lines().filter_map(|l| l.parse().ok()).filter(|t| *t >= since).collect()
+        let text = self
+            .path
+            .as_ref()
+            .and_then(|p| std::fs::read_to_string(p).ok())
+            .unwrap_or_default();
+        text.lines()
+            .filter_map(|l| l.parse().ok())
+            .filter(|t| *t >= since)
+            .collect()
     }
 
     fn write(&self, times: &[u64]) {
@@ -58,12 +75,22 @@ impl Cooldown {
     }
 }
 
+/// Ends a cool-down by hand: `credentials test --reset`.
+pub fn forget_rejections(credential: &str, origin: &str) {
+    Cooldown::new(credential, origin).forget();
+}
+
 fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs())
 }
 
 /// `XDG_STATE_HOME/rehearsal`, else `~/.local/state/rehearsal`.
 fn state_folder() -> Option<PathBuf> {
-    let xdg = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
-    xdg.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"))).map(|base| base.join("rehearsal"))
+    let xdg = std::env::var_os("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .filter(|p| p.is_absolute());
+    xdg.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state")))
+        .map(|base| base.join("rehearsal"))
 }

@@ -31,8 +31,16 @@ struct Shared {
 
 impl Stream {
     pub fn new(journal: Journal<Event>, listeners: Vec<Box<dyn Listener>>) -> Self {
-        let shared = Shared { journal: Some(journal), listeners, began: Instant::now(), run_seq: 0, said: Vec::new() };
-        Self { shared: Arc::new(Mutex::new(shared)) }
+        let shared = Shared {
+            journal: Some(journal),
+            listeners,
+            began: Instant::now(),
+            run_seq: 0,
+            said: Vec::new(),
+        };
+        Self {
+            shared: Arc::new(Mutex::new(shared)),
+        }
     }
 
     /// An event of the run itself.
@@ -42,7 +50,12 @@ impl Stream {
 
     /// The events of one attempt at one scenario.
     pub fn attempt(&self, scenario: &str, attempt: u32) -> Attempt {
-        Attempt { stream: self.clone(), scenario: scenario.to_owned(), attempt, seq: Arc::new(Mutex::new(0)) }
+        Attempt {
+            stream: self.clone(),
+            scenario: scenario.to_owned(),
+            attempt,
+            seq: Arc::new(Mutex::new(0)),
+        }
     }
 
     pub fn said(&self) -> Vec<Event> {
@@ -51,7 +64,12 @@ impl Stream {
 
     /// What was said of one attempt, in order.
     pub fn of_attempt(&self, scenario: &str, attempt: u32) -> Vec<Event> {
-        self.lock().said.iter().filter(|e| e.scenario == scenario && e.attempt == attempt).cloned().collect()
+        self.lock()
+            .said
+            .iter()
+            .filter(|e| e.scenario == scenario && e.attempt == attempt)
+            .cloned()
+            .collect()
     }
 
     /// Closes the journal; what went wrong in recording never changes a verdict by itself.
@@ -84,7 +102,9 @@ impl Stream {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.shared
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
@@ -116,8 +136,17 @@ impl Attempt {
     }
 
     fn emit(&self, what: What, durable: bool) {
-        let mut seq = self.seq.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut seq = self
+            .seq
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         *seq += 1;
-        self.stream.say(self.scenario.clone(), self.attempt, Some(*seq), what, durable);
+        self.stream.say(
+            self.scenario.clone(),
+            self.attempt,
+            Some(*seq),
+            what,
+            durable,
+        );
     }
 }

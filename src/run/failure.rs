@@ -15,7 +15,14 @@ pub struct Fault {
 
 impl Fault {
     pub fn new(status: Status, reason: &str, message: impl Into<String>) -> Self {
-        Self { status, failure: Failure { reason: reason.to_owned(), message: message.into(), ..Failure::default() } }
+        Self {
+            status,
+            failure: Failure {
+                reason: reason.to_owned(),
+                message: message.into(),
+                ..Failure::default()
+            },
+        }
     }
 
     pub fn failed(reason: &str, message: impl Into<String>) -> Self {
@@ -40,7 +47,10 @@ impl Fault {
     }
 
     pub fn unfit(role: &str, name: &str, unfit: &Unfit) -> Self {
-        let mut fault = Self::failed(unfit.reason(), format!("{}: {}", describe(role, name), unfit.message()));
+        let mut fault = Self::failed(
+            unfit.reason(),
+            format!("{}: {}", describe(role, name), unfit.message()),
+        );
         fault.failure.help = unfit.help();
         fault
     }
@@ -69,5 +79,10 @@ impl From<BrokerError> for Fault {
 }
 
 pub fn rival(near: &Near) -> Rival {
-    Rival { role: near.role.clone(), name: near.name.clone(), score: near.score, place: near.place.clone() }
+    Rival {
+        role: near.role.clone(),
+        name: near.name.clone(),
+        score: near.score,
+        place: near.place.clone(),
+    }
 }

@@ -50,9 +50,18 @@ impl AttemptRun<'_> {
 
     /// Waits until the target is there and fit for the primitive; at most once per call is a model
     /// asked. `Ok(None)`: an optional step's target is absent.
-    pub async fn ready(&mut self, step: &PlannedStep, wanted: Wanted<'_>, primitive: &Primitive) -> Result<Option<Ready>, Fault> {
+    pub async fn ready(
+        &mut self,
+        step: &PlannedStep,
+        wanted: Wanted<'_>,
+        primitive: &Primitive,
+    ) -> Result<Option<Ready>, Fault> {
         let began = Instant::now();
-        let limit = if step.step.optional { OPTIONAL_FOR } else { self.timeout_of(step) };
+        let limit = if step.step.optional {
+            OPTIONAL_FOR
+        } else {
+            self.timeout_of(step)
+        };
         let mut observation = match self.broker.last() {
             Some(last) => last,
             None => self.broker.look().await?,
@@ -60,7 +69,10 @@ impl AttemptRun<'_> {
         let mut asked_model = false;
         let mut last_unfit = None;
         loop {
-            match self.resolve(step, wanted, &observation, &mut asked_model, began).await? {
+            match self
+                .resolve(step, wanted, &observation, &mut asked_model, began)
+                .await?
+            {
                 Ok(pick) => match self.broker.prepare(pick.id, primitive).await? {
                     Ok(prepared) => {
                         self.say_resolved(step, &pick, &observation);
@@ -76,7 +88,11 @@ impl AttemptRun<'_> {
                     }
                 },
                 Err(miss) => {
-                    let limit = if miss.kind == MissKind::Ambiguous { limit.min(AMBIGUOUS_FOR) } else { limit };
+                    let limit = if miss.kind == MissKind::Ambiguous {
+                        limit.min(AMBIGUOUS_FOR)
+                    } else {
+                        limit
+                    };
                     if began.elapsed() >= limit || self.must_stop() {
                         if step.step.optional && miss.kind != MissKind::Ambiguous {
                             return Ok(None);
@@ -86,7 +102,10 @@ impl AttemptRun<'_> {
                             None => Fault::miss(&miss).seen(self.broker.searched()),
                         });
                     }
-                    if began.elapsed() >= SCROLL_AFTER && miss.kind == MissKind::NotFound && !step.step.optional {
+                    if began.elapsed() >= SCROLL_AFTER
+                        && miss.kind == MissKind::NotFound
+                        && !step.step.optional
+                    {
                         self.broker.scroll_on().await?;
                     }
                 }
@@ -111,17 +130,38 @@ impl AttemptRun<'_> {
             _ => {}
         }
         let writes = step.step.write.is_some();
-        let query = Query { target: wanted.target, verb: wanted.verb, scope: wanted.scope, near: false, sentence: wanted.sentence.is_some() };
+        let query = Query {
+            target: wanted.target,
+            verb: wanted.verb,
+            scope: wanted.scope,
+            near: false,
+            sentence: wanted.sentence.is_some(),
+        };
         let strict = resolve::resolve(observation, &query);
         let Err(miss) = strict else { return Ok(strict) };
         let Some(sentence) = wanted.sentence else {
-            let near = Query { near: !writes, ..query };
-            return Ok(if miss.kind == MissKind::OnlyNear { resolve::resolve(observation, &near) } else { Err(miss) });
+            let near = Query {
+                near: !writes,
+                ..query
+            };
+            return Ok(if miss.kind == MissKind::OnlyNear {
+                resolve::resolve(observation, &near)
+            } else {
+                Err(miss)
+            });
         };
         if let Some(pick) = self.locked(step, wanted, observation) {
             return Ok(Ok(pick));
         }
-        if !writes && let Ok(pick) = resolve::resolve(observation, &Query { near: true, ..query }) {
+        if !writes
+            && let Ok(pick) = resolve::resolve(
+                observation,
+                &Query {
+                    near: true,
+                    ..query
+                },
+            )
+        {
             self.propose_lock(step, wanted, &pick);
             return Ok(Ok(pick));
         }
@@ -138,15 +178,40 @@ impl AttemptRun<'_> {
     }
 
     /// The approved lock's role and name, if they are still there once.
-    fn locked(&mut self, step: &PlannedStep, wanted: Wanted<'_>, observation: &Observation) -> Option<Pick> {
+    fn locked(
+        &mut self,
+        step: &PlannedStep,
+        wanted: Wanted<'_>,
+        observation: &Observation,
+    ) -> Option<Pick> {
         let entry = self.lock_entry(step)?;
-        let (role, name) = (entry.role.clone()?, self.replace_vars(entry.name.as_deref()?));
-        let target = Target { by: By::Name { role: Some(role), name: Some(name), exact: false }, span: wanted.target.span };
-        let query = Query { target: &target, verb: wanted.verb, scope: wanted.scope, near: false, sentence: false };
+        let (role, name) = (
+            entry.role.clone()?,
+            self.replace_vars(entry.name.as_deref()?),
+        );
+        let target = Target {
+            by: By::Name {
+                role: Some(role),
+                name: Some(name),
+                exact: false,
+            },
+            span: wanted.target.span,
+        };
+        let query = Query {
+            target: &target,
+            verb: wanted.verb,
+            scope: wanted.scope,
+            near: false,
+            sentence: false,
+        };
         match resolve::resolve(observation, &query) {
             Ok(pick) => {
                 self.keep_lock(step);
-                Some(Pick { chooser: Chooser::Locked, score: Chooser::Locked.score(), ..pick })
+                Some(Pick {
+                    chooser: Chooser::Locked,
+                    score: Chooser::Locked.score(),
+                    ..pick
+                })
             }
             Err(_) => {
                 self.drifted(step);
@@ -175,5 +240,8 @@ impl AttemptRun<'_> {
 
 /// Role and name of a node, for messages.
 pub fn named(observation: &Observation, id: NodeId) -> (String, String) {
-    observation.node(id).map(|n| (n.role.clone(), n.name.clone())).unwrap_or_default()
+    observation
+        .node(id)
+        .map(|n| (n.role.clone(), n.name.clone()))
+        .unwrap_or_default()
 }

@@ -6,9 +6,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::agent::{Action, Asked, Asking, CallRecord, Counter, Decision, Exit, FillValue, HistoryLine, Ids, Limits, Offer, Purpose, Turn, Verdict, fingerprint};
+use crate::agent::{
+    Action, Asked, Asking, CallRecord, Counter, Decision, Exit, FillValue, HistoryLine, Ids,
+    Limits, Offer, Purpose, Turn, Verdict, fingerprint,
+};
 use crate::broker::{Effect, Primitive, Unfit};
-use crate::event::{Acted, Failure, ModelCalled, Resolved, Status, StepFinished, StepStarted, What};
+use crate::event::{
+    Acted, Failure, ModelCalled, Resolved, Status, StepFinished, StepStarted, What,
+};
 use crate::page::{NodeId, Observation};
 use crate::plan::PlannedStep;
 use crate::resolve::{self, Chooser, Pick, Query};
@@ -33,32 +38,67 @@ enum Turned {
 impl AttemptRun<'_> {
     pub(super) fn may_ask_model(&self, step: &PlannedStep) -> bool {
         let locked = self.context.mode.locked && self.lock_entry(step).is_some();
-        self.context.model.is_some() && !self.context.mode.offline && !locked && !self.broker.is_protected()
+        self.context.model.is_some()
+            && !self.context.mode.offline
+            && !locked
+            && !self.broker.is_protected()
     }
 
     /// Asks which of the offered controls a sentence means; the verb is fixed.
-    pub(super) async fn ask_model(&mut self, step: &PlannedStep, wanted: Wanted<'_>, sentence: &str, observation: &Arc<Observation>) -> Result<Option<Pick>, Fault> {
-        let Some(model) = self.context.model.clone() else { return Ok(None) };
+    pub(super) async fn ask_model(
+        &mut self,
+        step: &PlannedStep,
+        wanted: Wanted<'_>,
+        sentence: &str,
+        observation: &Arc<Observation>,
+    ) -> Result<Option<Pick>, Fault> {
+        let Some(model) = self.context.model.clone() else {
+            return Ok(None);
+        };
         let words = match &wanted.target.by {
-            By::Name { name: Some(name), .. } => name.clone(),
+            By::Name {
+                name: Some(name), ..
+            } => name.clone(),
             _ => sentence.to_owned(),
         };
-        let purpose = Purpose { verb: Some(wanted.verb), words: words.clone(), limit: None };
+        let purpose = Purpose {
+            verb: Some(wanted.verb),
+            words: words.clone(),
+            limit: None,
+        };
         let mut ids = Ids::default();
         for part in 0.. {
             let offer = Offer::new(observation, &purpose, part, &mut ids);
             if offer.candidates.is_empty() || part > 3 {
                 break;
             }
-            let question = crate::agent::Question { verb: wanted.verb, sentence, target: &words, page: observation, offer: &offer, history: &[] };
+            let question = crate::agent::Question {
+                verb: wanted.verb,
+                sentence,
+                target: &words,
+                page: observation,
+                offer: &offer,
+                history: &[],
+            };
             let scrubber = self.broker.scrubber();
             let asking = Asking::new(&scrubber);
             let asked = model.choose(&asking, &question).await;
             match self.heard(&step.place, asked)? {
                 crate::agent::Choice::Node { node, .. } => {
                     let (role, name) = named(observation, node);
-                    let rest = resolve::resolve(observation, &Query { target: wanted.target, verb: wanted.verb, scope: wanted.scope, near: false, sentence: true });
-                    let runner_up = rest.err().and_then(|miss| miss.nearest.into_iter().find(|n| n.id != node));
+                    let rest = resolve::resolve(
+                        observation,
+                        &Query {
+                            target: wanted.target,
+                            verb: wanted.verb,
+                            scope: wanted.scope,
+                            near: false,
+                            sentence: true,
+                        },
+                    );
+                    let runner_up = rest
+                        .err()
+                        .and_then(|miss| miss.nearest.into_iter().find(|n| n.id != node));
                     return Ok(Some(Pick {
                         id: node,
                         chooser: Chooser::Model,
@@ -83,8 +123,16 @@ impl AttemptRun<'_> {
             self.say_call(place, call);
         }
         asked.outcome.map_err(|error| {
-            let status = if error.is_environment() { Status::Environment } else { Status::Failed };
-            let reason = if error.is_environment() { "model_unavailable" } else { "model_answer" };
+            let status = if error.is_environment() {
+                Status::Environment
+            } else {
+                Status::Failed
+            };
+            let reason = if error.is_environment() {
+                "model_unavailable"
+            } else {
+                "model_answer"
+            };
             Fault::new(status, reason, error.to_string())
         })
     }
@@ -122,22 +170,45 @@ impl AttemptRun<'_> {
                     self.lock.add_goal(locked);
                     return Ok(());
                 }
-                Err(fault) if self.context.mode.locked || self.context.mode.offline || self.context.model.is_none() => return Err(fault),
+                Err(fault)
+                    if self.context.mode.locked
+                        || self.context.mode.offline
+                        || self.context.model.is_none() =>
+                {
+                    return Err(fault);
+                }
                 // A repaired remainder is not stored as the plan of the part that failed.
-                Err(fault) => self.say.note(format!("the lock no longer leads to the goal ({}); planning the rest", fault.failure.message)),
+                Err(fault) => self.say.note(format!(
+                    "the lock no longer leads to the goal ({}); planning the rest",
+                    fault.failure.message
+                )),
             }
         }
         if self.context.model.is_none() || self.context.mode.offline {
-            return Err(Fault::new(Status::Environment, "no_model", "the goal has no steps and no lock, and no model is configured")
-                .help("write steps, approve a lock, or set [model] in rehearsal.toml"));
+            return Err(Fault::new(
+                Status::Environment,
+                "no_model",
+                "the goal has no steps and no lock, and no model is configured",
+            )
+            .help("write steps, approve a lock, or set [model] in rehearsal.toml"));
         }
         let steps = self.plan_until_done(goal, done).await?;
-        self.lock.add_goal(LockedGoal { goal: goal.to_owned(), digest, steps });
+        self.lock.add_goal(LockedGoal {
+            goal: goal.to_owned(),
+            digest,
+            steps,
+        });
         Ok(())
     }
 
-    async fn plan_until_done(&mut self, goal: &str, mut done: Vec<LockEntry>) -> Result<Vec<LockEntry>, Fault> {
-        let Some(model) = self.context.model.clone() else { return Ok(done) };
+    async fn plan_until_done(
+        &mut self,
+        goal: &str,
+        mut done: Vec<LockEntry>,
+    ) -> Result<Vec<LockEntry>, Fault> {
+        let Some(model) = self.context.model.clone() else {
+            return Ok(done);
+        };
         let mut counter = Counter::new(Limits::from(&self.planned.scenario.budget));
         let began = Instant::now();
         let mut history: Vec<HistoryLine> = Vec::new();
@@ -150,15 +221,34 @@ impl AttemptRun<'_> {
                 return Err(exit_fault(exit, &history));
             }
             if self.must_stop() {
-                return Err(Fault::new(Status::NotFinished, "interrupted", "the run was interrupted"));
+                return Err(Fault::new(
+                    Status::NotFinished,
+                    "interrupted",
+                    "the run was interrupted",
+                ));
             }
             self.broker.learn_volatile().await?;
             let observation = self.broker.last().unwrap_or_default();
             if !addresses.contains(&observation.url) {
                 addresses.push(observation.url.clone());
             }
-            let offer = Offer::new(&observation, &Purpose { verb: None, words: goal.to_owned(), limit: None }, part, &mut ids);
-            let variables: Vec<(String, String)> = self.planned.scenario.vars.iter().map(|(k, v)| (k.clone(), v.value.clone())).collect();
+            let offer = Offer::new(
+                &observation,
+                &Purpose {
+                    verb: None,
+                    words: goal.to_owned(),
+                    limit: None,
+                },
+                part,
+                &mut ids,
+            );
+            let variables: Vec<(String, String)> = self
+                .planned
+                .scenario
+                .vars
+                .iter()
+                .map(|(k, v)| (k.clone(), v.value.clone()))
+                .collect();
             let credentials = self.credential_fields();
             turns += 1;
             let place = format!("p{turns}");
@@ -180,7 +270,11 @@ impl AttemptRun<'_> {
             asking.limit = Some(counter.limits().time.saturating_sub(began.elapsed()));
             let asked = model.plan(&asking, &turn).await;
             let calls = asked.calls.iter().map(|c| c.sent).sum();
-            let tokens = asked.calls.iter().map(|c| c.prompt_tokens.unwrap_or(0) + c.completion_tokens.unwrap_or(0)).sum();
+            let tokens = asked
+                .calls
+                .iter()
+                .map(|c| c.prompt_tokens.unwrap_or(0) + c.completion_tokens.unwrap_or(0))
+                .sum();
             counter.spent(calls, tokens);
             refuted = None;
             let decision = match self.heard(&place, asked) {
@@ -189,7 +283,10 @@ impl AttemptRun<'_> {
                 Err(fault) => {
                     // An answer that can't be used is a failed step (R35).
                     self.say_failed_turn(&place, &fault);
-                    history.push(HistoryLine { text: fault.failure.message.clone(), failed: true });
+                    history.push(HistoryLine {
+                        text: fault.failure.message.clone(),
+                        failed: true,
+                    });
                     match counter.failed() {
                         Verdict::Stop(exit) => return Err(exit_fault(exit, &history)),
                         _ => continue,
@@ -204,43 +301,70 @@ impl AttemptRun<'_> {
                     }
                     continue;
                 }
-                Action::Done => {
-                    match self.claim_holds().await? {
-                        None => return Ok(done),
-                        Some(saw) => {
-                            history.push(HistoryLine { text: format!("done was claimed, but {saw}"), failed: true });
-                            self.say.note(format!("the planner said done; the page says otherwise: {saw}"));
-                            refuted = Some(saw);
-                            if let Verdict::Stop(exit) = counter.refuted() {
-                                return Err(exit_fault(exit, &history));
-                            }
-                            continue;
+                Action::Done => match self.claim_holds().await? {
+                    None => return Ok(done),
+                    Some(saw) => {
+                        history.push(HistoryLine {
+                            text: format!("done was claimed, but {saw}"),
+                            failed: true,
+                        });
+                        self.say.note(format!(
+                            "the planner said done; the page says otherwise: {saw}"
+                        ));
+                        refuted = Some(saw);
+                        if let Verdict::Stop(exit) = counter.refuted() {
+                            return Err(exit_fault(exit, &history));
                         }
+                        continue;
                     }
-                }
+                },
                 Action::Stuck { why } => {
-                    return Err(Fault::new(Status::Stuck, "stuck", format!("the planner is stuck: {why}")).seen(told(&history)));
+                    return Err(Fault::new(
+                        Status::Stuck,
+                        "stuck",
+                        format!("the planner is stuck: {why}"),
+                    )
+                    .seen(told(&history)));
                 }
                 _ => {}
             }
             part = 0;
             let result = if counter.repeats(&decision.says, fingerprint(&observation)) {
-                Turned::Failed(Fault::failed("repeated", format!("{} was tried on this very page before and changed nothing", decision.says)))
+                Turned::Failed(Fault::failed(
+                    "repeated",
+                    format!(
+                        "{} was tried on this very page before and changed nothing",
+                        decision.says
+                    ),
+                ))
             } else {
                 self.turn(&place, &decision, &observation).await?
             };
             match result {
                 Turned::Worked(effect) => {
-                    history.push(HistoryLine { text: format!("{}{}", decision.says, effect.map(|e| format!(" → {e}")).unwrap_or_default()), failed: false });
+                    history.push(HistoryLine {
+                        text: format!(
+                            "{}{}",
+                            decision.says,
+                            effect.map(|e| format!(" → {e}")).unwrap_or_default()
+                        ),
+                        failed: false,
+                    });
                     counter.succeeded();
                     done.extend(self.locked_action(&decision, &observation));
                 }
                 Turned::Failed(fault) => {
                     self.say_failed_turn(&place, &fault);
-                    if matches!(fault.status, Status::Refused | Status::Environment | Status::NotFinished) {
+                    if matches!(
+                        fault.status,
+                        Status::Refused | Status::Environment | Status::NotFinished
+                    ) {
                         return Err(fault);
                     }
-                    history.push(HistoryLine { text: format!("{}: {}", decision.says, fault.failure.message), failed: true });
+                    history.push(HistoryLine {
+                        text: format!("{}: {}", decision.says, fault.failure.message),
+                        failed: true,
+                    });
                     if let Verdict::Stop(exit) = counter.failed() {
                         return Err(exit_fault(exit, &history));
                     }
@@ -250,7 +374,12 @@ impl AttemptRun<'_> {
     }
 
     /// One planned action: carried out, settled, judged; without attributable effect it failed.
-    async fn turn(&mut self, place: &str, decision: &Decision, observation: &Arc<Observation>) -> Result<Turned, Fault> {
+    async fn turn(
+        &mut self,
+        place: &str,
+        decision: &Decision,
+        observation: &Arc<Observation>,
+    ) -> Result<Turned, Fault> {
         let began = Instant::now();
         self.say_turn(place, decision);
         let step = PlannedStep::planned(self.planned, place);
@@ -269,13 +398,25 @@ impl AttemptRun<'_> {
             Ok(effect) => effect,
         };
         let changed = self.broker.effect_since(&before).await?;
-        let quiet_action = matches!(decision.action, Action::Wait | Action::WaitForUser { .. } | Action::Login { .. });
+        let quiet_action = matches!(
+            decision.action,
+            Action::Wait | Action::WaitForUser { .. } | Action::Login { .. }
+        );
         if changed.is_none() && effect.is_none() && !quiet_action {
-            return Ok(Turned::Failed(Fault::failed("no_effect", "nothing on the page changed by it")));
+            return Ok(Turned::Failed(Fault::failed(
+                "no_effect",
+                "nothing on the page changed by it",
+            )));
         }
         self.picture(place).await;
         let change = changed.or(effect);
-        self.say.say(What::StepFinished(StepFinished { step: place.to_owned(), status: Status::Passed, failure: None, notes: Vec::new(), ms: began.elapsed().as_millis() as u64 }));
+        self.say.say(What::StepFinished(StepFinished {
+            step: place.to_owned(),
+            status: Status::Passed,
+            failure: None,
+            notes: Vec::new(),
+            ms: began.elapsed().as_millis() as u64,
+        }));
         Ok(Turned::Worked(change))
     }
 
@@ -297,23 +438,48 @@ impl AttemptRun<'_> {
         self.say.say(What::StepFinished(StepFinished {
             step: place.to_owned(),
             status: fault.status,
-            failure: Some(Failure { excerpt: None, ..fault.failure.clone() }),
+            failure: Some(Failure {
+                excerpt: None,
+                ..fault.failure.clone()
+            }),
             notes: Vec::new(),
             ms: 0,
         }));
     }
 
     /// `Some`: an effect the action itself reports; `None`: the page decides.
-    async fn carry_out_turn(&mut self, step: &PlannedStep, decision: &Decision, observation: &Arc<Observation>) -> Result<Option<String>, Fault> {
+    async fn carry_out_turn(
+        &mut self,
+        step: &PlannedStep,
+        decision: &Decision,
+        observation: &Arc<Observation>,
+    ) -> Result<Option<String>, Fault> {
         let (node, primitive) = match &decision.action {
             Action::Click { node } => (*node, Primitive::Click),
             Action::Fill { node, value } => (*node, self.fill_value(value)),
-            Action::Select { node, option } => (*node, Primitive::Select { option: option.clone() }),
+            Action::Select { node, option } => (
+                *node,
+                Primitive::Select {
+                    option: option.clone(),
+                },
+            ),
             Action::Check { node, on } => (*node, Primitive::Check { on: *on }),
             Action::Submit { node } => (*node, Primitive::Submit),
-            Action::Press { key, node: Some(node) } => (*node, Primitive::Press { keys: key.name().into() }),
+            Action::Press {
+                key,
+                node: Some(node),
+            } => (
+                *node,
+                Primitive::Press {
+                    keys: key.name().into(),
+                },
+            ),
             Action::Press { key, node: None } => {
-                let effect = self.broker.press_focused(key.name()).await?.map_err(|u| Fault::failed(u.reason(), u.message()))?;
+                let effect = self
+                    .broker
+                    .press_focused(key.name())
+                    .await?
+                    .map_err(|u| Fault::failed(u.reason(), u.message()))?;
                 return Ok(effect.change);
             }
             Action::Scroll { node, direction } => {
@@ -340,16 +506,28 @@ impl AttemptRun<'_> {
                 let url = self.address(address)?;
                 return match self.broker.goto(&url, Duration::from_secs(15)).await? {
                     crate::broker::Arrival::Arrived { .. } => Ok(Some("address changed".into())),
-                    crate::broker::Arrival::Refused { reason, url } => Err(Fault::new(Status::Refused, "host_left", format!("{url} was refused: {reason}"))),
-                    crate::broker::Arrival::Failed { reason, message } => Err(Fault::failed(&reason, message)),
+                    crate::broker::Arrival::Refused { reason, url } => Err(Fault::new(
+                        Status::Refused,
+                        "host_left",
+                        format!("{url} was refused: {reason}"),
+                    )),
+                    crate::broker::Arrival::Failed { reason, message } => {
+                        Err(Fault::failed(&reason, message))
+                    }
                 };
             }
             Action::Login { credential } => {
                 let credential = credential.clone();
-                return self.login(step, &credential).await.map(|_| Some("signed in".into()));
+                return self
+                    .login(step, &credential)
+                    .await
+                    .map(|_| Some("signed in".into()));
             }
             Action::WaitForUser { why } => {
-                self.human.wait(why).await.map_err(|why| Fault::failed("human_needed", why))?;
+                self.human
+                    .wait(why)
+                    .await
+                    .map_err(|why| Fault::failed("human_needed", why))?;
                 return Ok(Some("a person did this part".into()));
             }
             Action::LookFurther | Action::Done | Action::Stuck { .. } => return Ok(None),
@@ -364,7 +542,10 @@ impl AttemptRun<'_> {
             scope: Vec::new(),
             score: Chooser::Model.score(),
             runner_up: None,
-            candidates: observation.nodes().filter(|(_, n)| n.interactive && n.reachable).count(),
+            candidates: observation
+                .nodes()
+                .filter(|(_, n)| n.interactive && n.reachable)
+                .count(),
             healed: None,
         }));
         self.say.say(What::Acted(Acted {
@@ -383,7 +564,13 @@ impl AttemptRun<'_> {
     }
 
     /// Acts on a node of the current observation as soon as it is fit; stale ones are refused.
-    async fn on_node(&mut self, node: NodeId, role: &str, name: &str, primitive: &Primitive) -> Result<Effect, Fault> {
+    async fn on_node(
+        &mut self,
+        node: NodeId,
+        role: &str,
+        name: &str,
+        primitive: &Primitive,
+    ) -> Result<Effect, Fault> {
         let until = Instant::now() + FIT_WITHIN;
         loop {
             let unfit = match self.broker.prepare(node, primitive).await? {
@@ -402,10 +589,19 @@ impl AttemptRun<'_> {
 
     fn fill_value(&self, value: &FillValue) -> Primitive {
         match value {
-            FillValue::Variable(name) => {
-                Primitive::Fill { text: self.planned.scenario.vars.get(name).map(|v| v.value.clone()).unwrap_or_default() }
-            }
-            FillValue::Credential { name, field } => Primitive::FillSecret { credential: name.clone(), field: field.clone() },
+            FillValue::Variable(name) => Primitive::Fill {
+                text: self
+                    .planned
+                    .scenario
+                    .vars
+                    .get(name)
+                    .map(|v| v.value.clone())
+                    .unwrap_or_default(),
+            },
+            FillValue::Credential { name, field } => Primitive::FillSecret {
+                credential: name.clone(),
+                field: field.clone(),
+            },
             FillValue::GoalText(text) => Primitive::Fill { text: text.clone() },
         }
     }
@@ -413,12 +609,24 @@ impl AttemptRun<'_> {
     /// Whether the end state holds now; `Some` says what was seen instead.
     async fn claim_holds(&mut self) -> Result<Option<String>, Fault> {
         let lines = self.planned.scenario.expect.clone();
-        let facts = Facts { data: &self.data, downloads: &self.downloads };
+        let facts = Facts {
+            data: &self.data,
+            downloads: &self.downloads,
+        };
         // `data` lines are about what is extracted later.
-        let lines: Vec<_> = lines.into_iter().filter(|l| !matches!(l.line, crate::scenario::ExpectLine::Data(_))).collect();
-        let (checked, holds) = look::poll(&mut self.broker, &lines, &facts, Duration::from_secs(2)).await?;
+        let lines: Vec<_> = lines
+            .into_iter()
+            .filter(|l| !matches!(l.line, crate::scenario::ExpectLine::Data(_)))
+            .collect();
+        let (checked, holds) =
+            look::poll(&mut self.broker, &lines, &facts, Duration::from_secs(2)).await?;
         Ok((!holds).then(|| {
-            look::findings(&lines, &checked).into_iter().filter(|f| !f.holds).map(|f| format!("{}: {}", f.line, f.saw)).collect::<Vec<_>>().join("; ")
+            look::findings(&lines, &checked)
+                .into_iter()
+                .filter(|f| !f.holds)
+                .map(|f| format!("{}: {}", f.line, f.saw))
+                .collect::<Vec<_>>()
+                .join("; ")
         }))
     }
 
@@ -437,14 +645,25 @@ impl AttemptRun<'_> {
 
     fn locked_action(&self, decision: &Decision, observation: &Observation) -> Option<LockEntry> {
         let (node, value) = match &decision.action {
-            Action::Click { node } | Action::Check { node, .. } | Action::Submit { node } => (Some(*node), None),
-            Action::Fill { node, value } => (Some(*node), Some(match value {
-                FillValue::Variable(name) => LockValue::Variable(name.clone()),
-                FillValue::Credential { name, field } => LockValue::Credential(format!("{name}.{field}")),
-                FillValue::GoalText(text) => LockValue::GoalText(text.clone()),
-            })),
-            Action::Select { node, option } => (Some(*node), Some(LockValue::GoalText(option.clone()))),
-            Action::Press { key, node } => (*node, Some(LockValue::GoalText(key.name().to_owned()))),
+            Action::Click { node } | Action::Check { node, .. } | Action::Submit { node } => {
+                (Some(*node), None)
+            }
+            Action::Fill { node, value } => (
+                Some(*node),
+                Some(match value {
+                    FillValue::Variable(name) => LockValue::Variable(name.clone()),
+                    FillValue::Credential { name, field } => {
+                        LockValue::Credential(format!("{name}.{field}"))
+                    }
+                    FillValue::GoalText(text) => LockValue::GoalText(text.clone()),
+                }),
+            ),
+            Action::Select { node, option } => {
+                (Some(*node), Some(LockValue::GoalText(option.clone())))
+            }
+            Action::Press { key, node } => {
+                (*node, Some(LockValue::GoalText(key.name().to_owned())))
+            }
             Action::Goto { address } => (None, Some(LockValue::GoalText(address.clone()))),
             Action::Login { credential } => (None, Some(LockValue::Credential(credential.clone()))),
             _ => return None,
@@ -470,7 +689,11 @@ impl AttemptRun<'_> {
     }
 
     /// Carries out an approved plan without a model.
-    async fn replay_goal(&mut self, locked: &LockedGoal, done: &mut Vec<LockEntry>) -> Result<(), Fault> {
+    async fn replay_goal(
+        &mut self,
+        locked: &LockedGoal,
+        done: &mut Vec<LockEntry>,
+    ) -> Result<(), Fault> {
         for (index, entry) in locked.steps.iter().enumerate() {
             let step = locked_step(self.planned, &format!("p{}", index + 1), entry)?;
             self.step(&step).await?;
@@ -481,13 +704,29 @@ impl AttemptRun<'_> {
 }
 
 /// A lock entry as a step of the usual kind.
-fn locked_step(planned: &crate::plan::Planned, place: &str, entry: &LockEntry) -> Result<PlannedStep, Fault> {
+fn locked_step(
+    planned: &crate::plan::Planned,
+    place: &str,
+    entry: &LockEntry,
+) -> Result<PlannedStep, Fault> {
     use crate::scenario::{Act, Value};
     let mut step = PlannedStep::planned(planned, place);
-    let target = Target { by: By::Name { role: entry.role.clone(), name: entry.name.clone(), exact: false }, span: Default::default() };
+    let target = Target {
+        by: By::Name {
+            role: entry.role.clone(),
+            name: entry.name.clone(),
+            exact: false,
+        },
+        span: Default::default(),
+    };
     let text = match &entry.value {
         Some(LockValue::GoalText(text) | LockValue::Credential(text)) => text.clone(),
-        Some(LockValue::Variable(name)) => planned.scenario.vars.get(name).map(|v| v.value.clone()).unwrap_or_default(),
+        Some(LockValue::Variable(name)) => planned
+            .scenario
+            .vars
+            .get(name)
+            .map(|v| v.value.clone())
+            .unwrap_or_default(),
         None => String::new(),
     };
     step.step.act = match entry.action.as_str() {
@@ -496,20 +735,35 @@ fn locked_step(planned: &crate::plan::Planned, place: &str, entry: &LockEntry) -
             target,
             value: match &entry.value {
                 Some(LockValue::Credential(reference)) => {
-                    let (name, field) = reference.split_once('.').unwrap_or((reference, "password"));
-                    Value::Credential { name: name.to_owned(), field: field.to_owned() }
+                    let (name, field) =
+                        reference.split_once('.').unwrap_or((reference, "password"));
+                    Value::Credential {
+                        name: name.to_owned(),
+                        field: field.to_owned(),
+                    }
                 }
                 _ => Value::Text(text),
             },
         },
-        "select" => Act::Select { option: text, target: Some(target) },
+        "select" => Act::Select {
+            option: text,
+            target: Some(target),
+        },
         "check" => Act::Check { target, on: true },
         "uncheck" => Act::Check { target, on: false },
         "submit" => Act::Submit(target),
-        "press" => Act::Press { keys: text, target: entry.role.is_some().then_some(target) },
+        "press" => Act::Press {
+            keys: text,
+            target: entry.role.is_some().then_some(target),
+        },
         "goto" => Act::Goto(text),
         "login" => Act::Login(text),
-        other => return Err(Fault::failed("bad_lock", format!("the lock holds an action this version doesn't know: {other}"))),
+        other => {
+            return Err(Fault::failed(
+                "bad_lock",
+                format!("the lock holds an action this version doesn't know: {other}"),
+            ));
+        }
     };
     step.step.written.clone_from(&entry.step);
     Ok(step)
@@ -528,5 +782,11 @@ fn exit_fault(exit: Exit, history: &[HistoryLine]) -> Fault {
 
 /// The last lines of the history, for the failure block.
 fn told(history: &[HistoryLine]) -> Vec<String> {
-    history.iter().rev().take(4).rev().map(ToString::to_string).collect()
+    history
+        .iter()
+        .rev()
+        .take(4)
+        .rev()
+        .map(ToString::to_string)
+        .collect()
 }

@@ -30,12 +30,20 @@ impl Human {
         match self {
             Self::Absent(why) => Err(format!("a person is needed ({reason}), and {why}")),
             Self::There => {
-                eprint!("\n  A person is needed: {}\n  Do it in the browser, then press Enter here. ", crate::text::visible(reason));
+                eprint!(
+                    "\n  A person is needed: {}\n  Do it in the browser, then press Enter here. ",
+                    crate::text::visible(reason)
+                );
                 let _ = std::io::stderr().flush();
                 let mut line = String::new();
-                match BufReader::new(tokio::io::stdin()).read_line(&mut line).await {
+                match BufReader::new(tokio::io::stdin())
+                    .read_line(&mut line)
+                    .await
+                {
                     Ok(n) if n > 0 => Ok(()),
-                    _ => Err(format!("a person was needed ({reason}), and the terminal was closed")),
+                    _ => Err(format!(
+                        "a person was needed ({reason}), and the terminal was closed"
+                    )),
                 }
             }
         }

@@ -24,12 +24,21 @@ pub struct LockWork {
 }
 
 fn key(step: &PlannedStep) -> Key {
-    (step.flow.clone(), step.step.written.clone(), step.occurrence)
+    (
+        step.flow.clone(),
+        step.step.written.clone(),
+        step.occurrence,
+    )
 }
 
 impl LockWork {
     pub fn new(approved: Arc<Approved>, mode: Mode) -> Self {
-        Self { approved, mode, new: Lock::new(), drifted: BTreeSet::new() }
+        Self {
+            approved,
+            mode,
+            new: Lock::new(),
+            drifted: BTreeSet::new(),
+        }
     }
 
     pub fn finished(&mut self) -> Lock {
@@ -40,7 +49,11 @@ impl LockWork {
         if self.mode.fresh {
             return None;
         }
-        self.approved.lock.as_ref()?.entry(step.flow.as_deref(), &step.step.written, step.occurrence)
+        self.approved.lock.as_ref()?.entry(
+            step.flow.as_deref(),
+            &step.step.written,
+            step.occurrence,
+        )
     }
 
     pub fn goal(&self, digest: &str) -> Option<LockedGoal> {
@@ -55,7 +68,9 @@ impl LockWork {
     }
 
     fn add(&mut self, entry: LockEntry) {
-        self.new.steps.retain(|e| (&e.flow, &e.step, e.occurrence) != (&entry.flow, &entry.step, entry.occurrence));
+        self.new.steps.retain(|e| {
+            (&e.flow, &e.step, e.occurrence) != (&entry.flow, &entry.step, entry.occurrence)
+        });
         self.new.steps.push(entry);
     }
 }
@@ -81,7 +96,13 @@ impl AttemptRun<'_> {
     pub(super) fn healed(&self, step: &PlannedStep) -> Option<String> {
         let entry = self.lock.entry(step)?;
         self.lock.drifted.contains(&key(step)).then(|| {
-            format!("the lock's {} is not there any more", crate::resolve::describe(entry.role.as_deref().unwrap_or_default(), entry.name.as_deref().unwrap_or_default()))
+            format!(
+                "the lock's {} is not there any more",
+                crate::resolve::describe(
+                    entry.role.as_deref().unwrap_or_default(),
+                    entry.name.as_deref().unwrap_or_default()
+                )
+            )
         })
     }
 
@@ -105,7 +126,13 @@ impl AttemptRun<'_> {
 
     /// A variable replaces its value in a name only if the step as written names it.
     fn name_vars(&self, name: &str, written: &str) -> String {
-        let vars: BTreeMap<&String, &String> = self.planned.scenario.vars.iter().map(|(k, v)| (k, &v.value)).collect();
+        let vars: BTreeMap<&String, &String> = self
+            .planned
+            .scenario
+            .vars
+            .iter()
+            .map(|(k, v)| (k, &v.value))
+            .collect();
         let mut named = name.replace("$(", "$$(");
         for (var, value) in vars {
             let mark = format!("$({var})");

@@ -37,7 +37,12 @@ pub struct Facts<'a> {
 }
 
 /// Polls until every line holds or time is up; the last findings either way.
-pub async fn poll(broker: &mut Broker, lines: &[Expectation], facts: &Facts<'_>, within: Duration) -> Result<(Vec<Checked>, bool), BrokerError> {
+pub async fn poll(
+    broker: &mut Broker,
+    lines: &[Expectation],
+    facts: &Facts<'_>,
+    within: Duration,
+) -> Result<(Vec<Checked>, bool), BrokerError> {
     let until = Instant::now() + within;
     loop {
         let observation = broker.look().await?;
@@ -71,13 +76,23 @@ pub async fn end_state(
     match second {
         Some(SecondLook::Reload) => broker.reload().await?,
         Some(SecondLook::After(pause)) => sleep(pause).await,
-        None if first.iter().any(|c| c.live) || appeared_since(lines, before_last) => sleep(FLEETING_PAUSE).await,
+        None if first.iter().any(|c| c.live) || appeared_since(lines, before_last) => {
+            sleep(FLEETING_PAUSE).await
+        }
         None => sleep(PAUSE).await,
     }
-    let within = if second == Some(SecondLook::Reload) { within } else { Duration::ZERO };
+    let within = if second == Some(SecondLook::Reload) {
+        within
+    } else {
+        Duration::ZERO
+    };
     let (again, holds) = poll(broker, lines, facts, within).await?;
     say(looked("second", lines, &again, broker));
-    Ok(if holds { EndState::Completed } else { EndState::Disagreed })
+    Ok(if holds {
+        EndState::Completed
+    } else {
+        EndState::Disagreed
+    })
 }
 
 /// A `see` line whose text was not on the page before the last action, on an address that is the
@@ -85,7 +100,9 @@ pub async fn end_state(
 fn appeared_since(lines: &[Expectation], before: &str) -> bool {
     let before = crate::text::fold::fold(before);
     lines.iter().any(|line| match &line.line {
-        ExpectLine::See(text) => !before.is_empty() && !before.contains(&crate::text::fold::fold(text)),
+        ExpectLine::See(text) => {
+            !before.is_empty() && !before.contains(&crate::text::fold::fold(text))
+        }
         _ => false,
     })
 }
@@ -94,11 +111,23 @@ pub fn findings(lines: &[Expectation], checked: &[Checked]) -> Vec<Finding> {
     lines
         .iter()
         .zip(checked)
-        .map(|(line, checked)| Finding { line: say_expectation(line), holds: checked.holds, saw: checked.saw.clone() })
+        .map(|(line, checked)| Finding {
+            line: say_expectation(line),
+            holds: checked.holds,
+            saw: checked.saw.clone(),
+        })
         .collect()
 }
 
 fn looked(which: &str, lines: &[Expectation], checked: &[Checked], broker: &Broker) -> Looked {
-    let (url, title) = broker.last().map(|o| (crate::page::shown_address(&o.url), o.title.clone())).unwrap_or_default();
-    Looked { look: which.to_owned(), findings: findings(lines, checked), url, title }
+    let (url, title) = broker
+        .last()
+        .map(|o| (crate::page::shown_address(&o.url), o.title.clone()))
+        .unwrap_or_default();
+    Looked {
+        look: which.to_owned(),
+        findings: findings(lines, checked),
+        url,
+        title,
+    }
 }

@@ -22,8 +22,9 @@ mod suite;
 mod writeup;
 
 pub use attempt::Ended;
+pub use cooldown::forget_rejections;
 pub use emit::{Listener, Stream};
 pub use human::Human;
 pub use servers::{FixtureError, Running, Servers};
 pub use settings::{Mode, Outgoing, RunContext};
-pub use suite::{RunEnd, run};
+pub use suite::{RunEnd, look, run};

@@ -7,8 +7,17 @@ use crate::page::shown_address;
 use super::settings::RunContext;
 
 /// Takes, stores by content hash and describes a picture; a browser that is gone gives none.
-pub async fn take(broker: &mut Broker, place: &str, acted: Option<&Effect>, context: &RunContext, folder: &std::path::Path) -> Option<Frame> {
-    let url = broker.last().map(|o| shown_address(&o.url)).unwrap_or_default();
+pub async fn take(
+    broker: &mut Broker,
+    place: &str,
+    acted: Option<&Effect>,
+    context: &RunContext,
+    folder: &std::path::Path,
+) -> Option<Frame> {
+    let url = broker
+        .last()
+        .map(|o| shown_address(&o.url))
+        .unwrap_or_default();
     let withheld = |why: String| Frame {
         step: place.to_owned(),
         file: None,
@@ -25,7 +34,13 @@ pub async fn take(broker: &mut Broker, place: &str, acted: Option<&Effect>, cont
     match broker.shot().await {
         Err(_) => None,
         Ok(Shot::Withheld { why }) => Some(withheld(why)),
-        Ok(Shot::Taken { png, width, height, redactions, unsettled }) => {
+        Ok(Shot::Taken {
+            png,
+            width,
+            height,
+            redactions,
+            unsettled,
+        }) => {
             let name = crate::store::frames::frame_name(&png);
             let path = folder.join(&name);
             if !path.exists()
@@ -41,8 +56,12 @@ pub async fn take(broker: &mut Broker, place: &str, acted: Option<&Effect>, cont
                 url: url.clone(),
                 width,
                 height,
-                target: acted.and_then(|a| a.rect).map(|r| [r.x as i32, r.y as i32, r.width as i32, r.height as i32]),
-                point: acted.and_then(|a| a.point).map(|(x, y)| [x as i32, y as i32]),
+                target: acted
+                    .and_then(|a| a.rect)
+                    .map(|r| [r.x as i32, r.y as i32, r.width as i32, r.height as i32]),
+                point: acted
+                    .and_then(|a| a.point)
+                    .map(|(x, y)| [x as i32, y as i32]),
                 redactions,
                 unsettled,
             })

@@ -27,10 +27,14 @@ pub struct Mode {
 
 impl Mode {
     pub fn words(self) -> Vec<String> {
-        [(self.locked, "locked"), (self.offline, "offline"), (self.fresh, "fresh")]
-            .into_iter()
-            .filter_map(|(on, word)| on.then(|| word.to_owned()))
-            .collect()
+        [
+            (self.locked, "locked"),
+            (self.offline, "offline"),
+            (self.fresh, "fresh"),
+        ]
+        .into_iter()
+        .filter_map(|(on, word)| on.then(|| word.to_owned()))
+        .collect()
     }
 }
 
@@ -67,7 +71,10 @@ pub struct RunContext {
     pub jobs: usize,
     pub retries: u32,
     pub repeat: u32,
-    pub suggest: bool,
+    /// `--min-rate`, judged on the interval's lower bound.
+    pub min_rate: Option<f64>,
+    /// Said once at the start of the run.
+    pub notes: Vec<String>,
 }
 
 /// Writes artefacts, scanned on their way out.
@@ -78,7 +85,10 @@ pub struct Outgoing {
 
 impl Outgoing {
     pub fn new(run_folder: &std::path::Path, scrubber: &Scrubber) -> Self {
-        Self { store: crate::store::Outgoing::new(run_folder), scanner: Scanner::new(scrubber) }
+        Self {
+            store: crate::store::Outgoing::new(run_folder),
+            scanner: Scanner::new(scrubber),
+        }
     }
 
     pub fn write(&self, path: &std::path::Path, bytes: &[u8]) -> Result<(), LeakOrIo> {

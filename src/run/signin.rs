@@ -15,17 +15,41 @@ use super::failure::Fault;
 const FORM_WITHIN: Duration = Duration::from_secs(5);
 
 impl AttemptRun<'_> {
-    pub(super) async fn login(&mut self, step: &PlannedStep, credential: &str) -> Result<Done, Fault> {
-        let origin = self.broker.credential_origin(credential).unwrap_or_default();
+    pub(super) async fn login(
+        &mut self,
+        step: &PlannedStep,
+        credential: &str,
+    ) -> Result<Done, Fault> {
+        let origin = self
+            .broker
+            .credential_origin(credential)
+            .unwrap_or_default();
         let cooldown = Cooldown::new(credential, &origin);
         if let Some(minutes) = cooldown.remaining_minutes() {
             return Err(Fault::failed("login_cooling_down", format!("{credential} was rejected three times at {origin}; no further try for {minutes} min"))
                 .help(format!("mend the credential, then `rehearsal credentials test {credential} --reset`")));
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-        let wish = LoginWish { credential, expect: &step.step.expect, within: step.step.timeout.unwrap_or(FORM_WITHIN), now };
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_secs());
+        let wish = LoginWish {
+            credential,
+            expect: &step.step.expect,
+            within: step.step.timeout.unwrap_or(FORM_WITHIN),
+            now,
+        };
         let end = self.broker.login(&wish).await?;
-        self.said_acted(step, "submit", &format!("Sign in with {credential} (user {}, password [HIDDEN])", self.broker.shown_user(credential)), None, None, Some(format!("credential {credential}")));
+        self.said_acted(
+            step,
+            "submit",
+            &format!(
+                "Sign in with {credential} (user {}, password [HIDDEN])",
+                self.broker.shown_user(credential)
+            ),
+            None,
+            None,
+            Some(format!("credential {credential}")),
+        );
         match end {
             LoginEnd::SignedIn => {
                 cooldown.forget();

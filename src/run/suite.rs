@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::broker::{Broker, Limits, Setup};
 use crate::driver::Browser;
-use crate::event::{Failure, RunStarted, ScenarioFinished, ScenarioStarted, Selected, Status, What};
+use crate::event::{
+    Failure, RunStarted, ScenarioFinished, ScenarioStarted, Selected, Status, What,
+};
 use crate::network::{DenyAll, Mode as NetMode, Proxy, ProxyConfig};
 use crate::plan::{Confirmed, Plan, Planned};
 use crate::policy::{AllowSet, Gate, Scheme, Suggestion};
@@ -51,8 +53,16 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Runs a plan to its end, whatever happens; every selected scenario gets a final event.
-pub async fn run(plan: Plan, context: RunContext, stream: Stream, folder: RunFolder) -> (RunEnd, Stream, RunFolder, RunContext) {
+pub async fn run(
+    plan: Plan,
+    context: RunContext,
+    stream: Stream,
+    folder: RunFolder,
+) -> (RunEnd, Stream, RunFolder, RunContext) {
     stream.run(What::RunStarted(header(&plan, &context)));
+    for text in &context.notes {
+        stream.run(What::Note { text: text.clone() });
+    }
     let mut parallel = VecDeque::new();
     let mut serial = VecDeque::new();
     for (index, planned) in plan.scenarios.iter().enumerate() {
@@ -60,7 +70,11 @@ pub async fn run(plan: Plan, context: RunContext, stream: Stream, folder: RunFol
             say_not_run(&stream.attempt(planned.id(), 1), planned, status, failure);
             continue;
         }
-        let queue = if planned.scenario.serial { &mut serial } else { &mut parallel };
+        let queue = if planned.scenario.serial {
+            &mut serial
+        } else {
+            &mut parallel
+        };
         for attempt in 1..=context.repeat.max(1) {
             queue.push_back(Job { index, attempt });
         }
@@ -83,7 +97,11 @@ pub async fn run(plan: Plan, context: RunContext, stream: Stream, folder: RunFol
         if let Ok(server) = Arc::try_unwrap(server)
             && let Err(error) = server.stop().await
         {
-            shared.stream.run(What::TearDown { what: "fixture".into(), ok: false, detail: Some(error) });
+            shared.stream.run(What::TearDown {
+                what: "fixture".into(),
+                ok: false,
+                detail: Some(error),
+            });
         }
     }
     // Workers are gone, so nobody else holds it.
@@ -91,10 +109,18 @@ pub async fn run(plan: Plan, context: RunContext, stream: Stream, folder: RunFol
         Ok(shared) => shared,
         Err(_) => unreachable!("every worker was waited for"),
     };
-    let mut suggestions = shared.suggestions.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut suggestions = shared
+        .suggestions
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
     suggestions.sort_by_key(ToString::to_string);
     suggestions.dedup();
-    (RunEnd { suggestions }, shared.stream, shared.folder, shared.context)
+    (
+        RunEnd { suggestions },
+        shared.stream,
+        shared.folder,
+        shared.context,
+    )
 }
 
 fn header(plan: &Plan, context: &RunContext) -> RunStarted {
@@ -110,7 +136,11 @@ fn header(plan: &Plan, context: &RunContext) -> RunStarted {
         },
         model: context.model.as_ref().map(|m| m.shown()),
         mode: context.mode.words(),
-        suite: context.suite_root.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_else(|| ".".into()),
+        suite: context
+            .suite_root
+            .file_name()
+            .map(|n| n.to_string_lossy().into_owned())
+            .unwrap_or_else(|| ".".into()),
         selected: plan
             .scenarios
             .iter()
@@ -127,10 +157,21 @@ fn header(plan: &Plan, context: &RunContext) -> RunStarted {
 
 /// What keeps a scenario from being run at all, known before any browser.
 fn refused(planned: &Planned, context: &RunContext) -> Option<(Status, Failure)> {
-    let failure = |reason: &str, message: String, help: String| Failure { reason: reason.into(), message, help: Some(help), ..Failure::default() };
+    let failure = |reason: &str, message: String, help: String| Failure {
+        reason: reason.into(),
+        message,
+        help: Some(help),
+        ..Failure::default()
+    };
     if planned.gate == Confirmed::Unconfirmed {
-        let message = format!("it would change something and nobody confirmed it: {}", planned.changes.join("; "));
-        let help = format!("confirm it with `--confirm {}`, or all with `--confirm-writes`", planned.id());
+        let message = format!(
+            "it would change something and nobody confirmed it: {}",
+            planned.changes.join("; ")
+        );
+        let help = format!(
+            "confirm it with `--confirm {}`, or all with `--confirm-writes`",
+            planned.id()
+        );
         return Some((Status::Refused, failure("unconfirmed_write", message, help)));
     }
     if !planned.needs_model {
@@ -138,12 +179,28 @@ fn refused(planned: &Planned, context: &RunContext) -> Option<(Status, Failure)>
     }
     if context.mode.locked {
         let help = "run without `--locked` once and accept the lock that is proposed".to_owned();
-        return Some((Status::Pending, failure("no_lock", "it has a goal and no approved lock".into(), help)));
+        return Some((
+            Status::Pending,
+            failure("no_lock", "it has a goal and no approved lock".into(), help),
+        ));
     }
     if context.model.is_none() || context.mode.offline {
-        let why = if context.mode.offline { "`--offline` asks none" } else { "no model is configured" };
-        let help = "set OPENAI_BASE_URL and OPENAI_API_KEY or `[model]` in rehearsal.toml, or write steps".to_owned();
-        return Some((Status::Environment, failure("no_model", format!("its goal needs a model, and {why}"), help)));
+        let why = if context.mode.offline {
+            "`--offline` asks none"
+        } else {
+            "no model is configured"
+        };
+        let help =
+            "set OPENAI_BASE_URL and OPENAI_API_KEY or `[model]` in rehearsal.toml, or write steps"
+                .to_owned();
+        return Some((
+            Status::Environment,
+            failure(
+                "no_model",
+                format!("its goal needs a model, and {why}"),
+                help,
+            ),
+        ));
     }
     None
 }
@@ -190,13 +247,21 @@ async fn run_workers(shared: &Arc<Shared>, count: usize) {
     for worker in workers {
         // A panic in one worker must not take the others' results with it.
         if let Err(error) = worker.await {
-            shared.stream.run(What::TearDown { what: "worker".into(), ok: false, detail: Some(panic_words(error)) });
+            shared.stream.run(What::TearDown {
+                what: "worker".into(),
+                ok: false,
+                detail: Some(panic_words(error)),
+            });
         }
     }
 }
 
 fn panic_words(error: tokio::task::JoinError) -> String {
-    if error.is_panic() { "a worker panicked; its scenario is not finished".into() } else { "a worker was cancelled".into() }
+    if error.is_panic() {
+        "a worker panicked; its scenario is not finished".into()
+    } else {
+        "a worker was cancelled".into()
+    }
 }
 
 /// One browser and its fixtures, used for one scenario after another.
@@ -209,7 +274,12 @@ struct Worker {
 
 impl Worker {
     fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, browser: None, deny: None, servers: BTreeMap::new() }
+        Self {
+            shared,
+            browser: None,
+            deny: None,
+            servers: BTreeMap::new(),
+        }
     }
 
     async fn work(mut self) {
@@ -237,15 +307,37 @@ impl Worker {
         loop {
             let say = shared.stream.attempt(planned.id(), attempt);
             let ended = match self.prepare(planned, attempt, &say).await {
-                Ok((broker, folder)) => AttemptRun::new(planned, &shared.context, broker, say.clone(), folder).run().await,
+                Ok((broker, folder)) => {
+                    AttemptRun::new(planned, &shared.context, broker, say.clone(), folder)
+                        .run()
+                        .await
+                }
                 Err((status, failure)) => {
                     say_not_run(&say, planned, status, failure);
-                    closing::after(&shared.context, &shared.stream, planned, &say, attempt, &shared.folder, None).await;
+                    closing::after(
+                        &shared.context,
+                        &shared.stream,
+                        planned,
+                        &say,
+                        attempt,
+                        &shared.folder,
+                        None,
+                    )
+                    .await;
                     return;
                 }
             };
             let passed = ended.as_expected;
-            closing::after(&shared.context, &shared.stream, planned, &say, attempt, &shared.folder, Some(&ended)).await;
+            closing::after(
+                &shared.context,
+                &shared.stream,
+                planned,
+                &say,
+                attempt,
+                &shared.folder,
+                Some(&ended),
+            )
+            .await;
             if passed || shared.context.stop.is_asked() || ended.wrote {
                 return;
             }
@@ -253,7 +345,10 @@ impl Worker {
                 // The browser's death is not the scenario's: once more, in a fresh one.
                 relaunched = true;
                 self.close_browser().await;
-            } else if ended.status == Status::Failed && tries < shared.context.retries && shared.context.repeat <= 1 {
+            } else if ended.status == Status::Failed
+                && tries < shared.context.retries
+                && shared.context.repeat <= 1
+            {
                 tries += 1;
             } else {
                 return;
@@ -263,31 +358,70 @@ impl Worker {
     }
 
     /// Browser, fixtures, secrets, proxy and broker of one attempt.
-    async fn prepare(&mut self, planned: &Planned, attempt: u32, say: &Attempt) -> Result<(Broker, PathBuf), (Status, Failure)> {
+    async fn prepare(
+        &mut self,
+        planned: &Planned,
+        attempt: u32,
+        say: &Attempt,
+    ) -> Result<(Broker, PathBuf), (Status, Failure)> {
         let shared = self.shared.clone();
         let environment = |reason: &str, message: String| {
-            (Status::Environment, Failure { reason: reason.to_owned(), message, ..Failure::default() })
+            (
+                Status::Environment,
+                Failure {
+                    reason: reason.to_owned(),
+                    message,
+                    ..Failure::default()
+                },
+            )
         };
-        let folder = attempt_folder(&shared.folder, planned.id(), attempt).map_err(|e| environment("output", e))?;
-        let servers = self.servers_for(planned).await.map_err(|e| environment("fixture", e))?;
-        let scheme = url::Url::parse(&planned.scenario.start.value).ok().and_then(|u| Scheme::of(u.scheme())).unwrap_or(Scheme::Http);
+        let folder = attempt_folder(&shared.folder, planned.id(), attempt)
+            .map_err(|e| environment("output", e))?;
+        let servers = self
+            .servers_for(planned)
+            .await
+            .map_err(|e| environment("fixture", e))?;
+        let scheme = url::Url::parse(&planned.scenario.start.value)
+            .ok()
+            .and_then(|u| Scheme::of(u.scheme()))
+            .unwrap_or(Scheme::Http);
         let mut rules = Vec::new();
         for server in &servers {
-            rules.extend(server.hosts(scheme).map_err(|e| environment("fixture", e.to_string()))?);
+            rules.extend(
+                server
+                    .hosts(scheme)
+                    .map_err(|e| environment("fixture", e.to_string()))?,
+            );
         }
         // A fixture's mapping of a host wins over its bare entry.
-        let bare: Vec<_> = planned.hosts.iter().filter(|h| !rules.iter().any(|r| r.same_place(h))).cloned().collect();
+        let bare: Vec<_> = planned
+            .hosts
+            .iter()
+            .filter(|h| !rules.iter().any(|r| r.same_place(h)))
+            .cloned()
+            .collect();
         rules.extend(bare);
-        let (scrubber, credentials) = self.secrets_of(planned).await.map_err(|e| environment("credential", e))?;
+        let (scrubber, credentials) = self
+            .secrets_of(planned)
+            .await
+            .map_err(|e| environment("credential", e))?;
         for warning in scrubber.warnings() {
             say.note(warning);
         }
-        let gate = Arc::new(Mutex::new(Gate::new(planned.writes.clone(), planned.safe_requests.clone())));
+        let gate = Arc::new(Mutex::new(Gate::new(
+            planned.writes.clone(),
+            planned.safe_requests.clone(),
+        )));
         let allow = AllowSet::new(rules);
         let mut proxy = {
             let context = &shared.context;
             let watched = scrubber.clone();
-            let mut config = ProxyConfig::new(allow.clone(), gate.clone(), context.authority.clone(), context.trust.clone());
+            let mut config = ProxyConfig::new(
+                allow.clone(),
+                gate.clone(),
+                context.authority.clone(),
+                context.trust.clone(),
+            );
             config.mode = match planned.scenario.network.unwrap_or(context.network) {
                 NetworkMode::Inspect => NetMode::Inspect,
                 NetworkMode::Tunnel => NetMode::Tunnel,
@@ -295,12 +429,20 @@ impl Worker {
             config.upstream.clone_from(&context.upstream);
             config.bind = context.bind;
             config.secret_in_url = Arc::new(move |text: &str| watched.contains(text));
-            Proxy::start(config).await.map_err(|e| environment("proxy", e.to_string()))?
+            Proxy::start(config)
+                .await
+                .map_err(|e| environment("proxy", e.to_string()))?
         };
-        let network = proxy.events().ok_or_else(|| environment("proxy", "its events were taken already".into()))?;
-        let downloads = planned.every_step().any(|s| s.step.download.is_some()).then(|| folder.join("downloads"));
+        let network = proxy
+            .events()
+            .ok_or_else(|| environment("proxy", "its events were taken already".into()))?;
+        let downloads = planned
+            .every_step()
+            .any(|s| s.step.download.is_some())
+            .then(|| folder.join("downloads"));
         if let Some(downloads) = &downloads {
-            std::fs::create_dir_all(downloads).map_err(|e| environment("output", format!("{}: {e}", downloads.display())))?;
+            std::fs::create_dir_all(downloads)
+                .map_err(|e| environment("output", format!("{}: {e}", downloads.display())))?;
         }
         let setup = Setup {
             proxy,
@@ -309,14 +451,30 @@ impl Worker {
             allow,
             scrubber: scrubber.clone(),
             credentials,
-            viewport: planned.scenario.viewport.map_or(shared.context.viewport, |v| (v.width, v.height)),
-            locale: planned.scenario.locale.clone().or_else(|| shared.context.locale.clone()),
-            time_zone: planned.scenario.time_zone.clone().or_else(|| shared.context.time_zone.clone()),
+            viewport: planned
+                .scenario
+                .viewport
+                .map_or(shared.context.viewport, |v| (v.width, v.height)),
+            locale: planned
+                .scenario
+                .locale
+                .clone()
+                .or_else(|| shared.context.locale.clone()),
+            time_zone: planned
+                .scenario
+                .time_zone
+                .clone()
+                .or_else(|| shared.context.time_zone.clone()),
             downloads: downloads.map(|d| std::path::absolute(&d).unwrap_or(d)),
             limits: Limits::default(),
         };
-        let browser = self.browser().await.map_err(|e| environment("browser", e))?;
-        let broker = Broker::open(browser, setup).await.map_err(|e| environment("browser", e.to_string()))?;
+        let browser = self
+            .browser()
+            .await
+            .map_err(|e| environment("browser", e))?;
+        let broker = Broker::open(browser, setup)
+            .await
+            .map_err(|e| environment("browser", e.to_string()))?;
         Ok((broker, folder))
     }
 
@@ -329,7 +487,9 @@ impl Worker {
             let context = &self.shared.context;
             let mut launch = context.launch.clone();
             if context.webdriver.is_none() {
-                let deny = DenyAll::start(context.bind).await.map_err(|e| e.to_string())?;
+                let deny = DenyAll::start(context.bind)
+                    .await
+                    .map_err(|e| e.to_string())?;
                 launch.proxy = Some(deny.address().to_string());
                 self.deny = Some(deny);
             }
@@ -339,14 +499,20 @@ impl Worker {
             };
             self.browser = Some(browser.map_err(|e| e.to_string())?);
         }
-        self.browser.as_ref().ok_or_else(|| "the browser did not start".into())
+        self.browser
+            .as_ref()
+            .ok_or_else(|| "the browser did not start".into())
     }
 
     async fn close_browser(&mut self) {
         if let Some(browser) = self.browser.take()
             && let Err(error) = browser.close().await
         {
-            self.shared.stream.run(What::TearDown { what: "browser".into(), ok: false, detail: Some(error.to_string()) });
+            self.shared.stream.run(What::TearDown {
+                what: "browser".into(),
+                ok: false,
+                detail: Some(error.to_string()),
+            });
         }
         if let Some(deny) = self.deny.take() {
             deny.shutdown().await;
@@ -357,7 +523,9 @@ impl Worker {
     async fn servers_for(&mut self, planned: &Planned) -> Result<Vec<Arc<Running>>, String> {
         let mut servers = Vec::new();
         for name in &planned.servers {
-            let Some(fixture) = self.shared.plan.servers.get(name).cloned() else { continue };
+            let Some(fixture) = self.shared.plan.servers.get(name).cloned() else {
+                continue;
+            };
             let server = match fixture.scope {
                 FixtureScope::Run => {
                     let mut common = self.shared.common.lock().await;
@@ -397,9 +565,17 @@ impl Worker {
     }
 
     /// Loads the scenario's credentials; their values go to its scrubber before anything else.
-    async fn secrets_of(&self, planned: &Planned) -> Result<(Scrubber, BTreeMap<String, Credential>), String> {
+    async fn secrets_of(
+        &self,
+        planned: &Planned,
+    ) -> Result<(Scrubber, BTreeMap<String, Credential>), String> {
         let scrubber = Scrubber::new();
-        for mask in planned.scenario.mask.iter().chain(&self.shared.context.masks) {
+        for mask in planned
+            .scenario
+            .mask
+            .iter()
+            .chain(&self.shared.context.masks)
+        {
             if let crate::scenario::MaskWhat::Text(pattern) = &mask.what {
                 scrubber.mask(mask_pattern(pattern), &mask.name);
             }
@@ -410,12 +586,21 @@ impl Worker {
         let mut credentials = BTreeMap::new();
         for name in &planned.credentials {
             let (sources, wanted) = (self.shared.context.sources.clone(), name.clone());
-            let loaded = tokio::task::spawn_blocking(move || sources.load(&wanted)).await.map_err(|_| format!("credential {name}: loading it failed"))?;
+            let loaded = tokio::task::spawn_blocking(move || sources.load(&wanted))
+                .await
+                .map_err(|_| format!("credential {name}: loading it failed"))?;
             let credential = loaded.map_err(|e| format!("credential {name}: {e}"))?;
             for (field, value) in &credential.fields {
-                let kind = if field == "username" { Kind::Username } else { Kind::Password };
+                let kind = if field == "username" {
+                    Kind::Username
+                } else {
+                    Kind::Password
+                };
                 scrubber.register(name, field, value, kind);
-                self.shared.context.scrubber.register(name, field, value, kind);
+                self.shared
+                    .context
+                    .scrubber
+                    .register(name, field, value, kind);
             }
             credentials.insert(name.clone(), credential);
         }
@@ -428,7 +613,11 @@ impl Worker {
             if let Ok(server) = Arc::try_unwrap(server)
                 && let Err(error) = server.stop().await
             {
-                self.shared.stream.run(What::TearDown { what: "fixture".into(), ok: false, detail: Some(error) });
+                self.shared.stream.run(What::TearDown {
+                    what: "fixture".into(),
+                    ok: false,
+                    detail: Some(error),
+                });
             }
         }
     }
@@ -436,7 +625,9 @@ impl Worker {
 
 async fn start(fixture: &Fixture, context: &RunContext) -> Result<Running, String> {
     debug_assert!(matches!(fixture.kind, FixtureKind::Server(_)));
-    Running::start(fixture, &context.suite_root).await.map_err(|e| e.to_string())
+    Running::start(fixture, &context.suite_root)
+        .await
+        .map_err(|e| e.to_string())
 }
 
 fn mask_pattern(pattern: &crate::scenario::Pattern) -> crate::secrets::Pattern {
@@ -458,4 +649,46 @@ pub(super) fn attempt_folder(run: &RunFolder, id: &str, attempt: u32) -> Result<
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
     Ok(folder)
+}
+
+/// Carries the plan's only scenario out up to a step (its first page when none is named) and gives
+/// what the page holds then. The scenario's writes stay stopped unless it was confirmed.
+pub async fn look(
+    plan: Plan,
+    context: RunContext,
+    stream: Stream,
+    folder: RunFolder,
+    after: Option<&str>,
+) -> Result<crate::page::Observation, String> {
+    let shared = Arc::new(Shared {
+        plan,
+        context,
+        stream,
+        folder,
+        queue: Mutex::new(VecDeque::new()),
+        common: tokio::sync::Mutex::new(BTreeMap::new()),
+        suggestions: Mutex::new(Vec::new()),
+    });
+    let planned = shared.plan.scenarios.first().ok_or("nothing is selected")?;
+    if let Some(after) = after
+        && !planned.every_step().any(|s| s.place == after)
+    {
+        let places: Vec<&str> = planned.every_step().map(|s| s.place.as_str()).collect();
+        return Err(format!(
+            "there is no step {after}; there are {}",
+            places.join(", ")
+        ));
+    }
+    let say = shared.stream.attempt(planned.id(), 1);
+    let mut worker = Worker::new(shared.clone());
+    let result = match worker.prepare(planned, 1, &say).await {
+        Ok((broker, folder)) => {
+            AttemptRun::new(planned, &shared.context, broker, say, folder)
+                .look_after(after)
+                .await
+        }
+        Err((_, failure)) => Err(failure.message),
+    };
+    worker.tear_down().await;
+    result
 }

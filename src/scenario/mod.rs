@@ -29,8 +29,8 @@ pub use roles::ROLES;
 pub use say::{say, say_act};
 pub use schema::{fixture_schema, schema};
 pub use settings::{
-    BrowserSettings, BudgetSettings, CredentialSettings, MaskSettings, ModelSettings,
-    NetworkSettings, RunSettings, Settings,
+    BrowserSettings, BudgetSettings, MaskSettings, ModelSettings, NetworkSettings, RunSettings,
+    Settings,
 };
 pub use suite::{Selection, Suite, find_root};
 pub use target::{TargetError, parse_target};
@@ -46,7 +46,9 @@ pub fn say_english(step: &Step) -> String {
 /// An `expect` line as it is written in a file.
 pub fn say_expectation(line: &Expectation) -> String {
     let flow = written::flow(&written::expectation(line));
-    flow.strip_prefix('{').and_then(|f| f.strip_suffix('}')).map_or(flow.clone(), |inside| inside.trim().to_owned())
+    flow.strip_prefix('{')
+        .and_then(|f| f.strip_suffix('}'))
+        .map_or(flow.clone(), |inside| inside.trim().to_owned())
 }
 
 use bind::direction as bind_to_direction;

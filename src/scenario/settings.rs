@@ -17,7 +17,7 @@ pub struct Settings {
     pub run: RunSettings,
     pub browser: BrowserSettings,
     pub model: ModelSettings,
-    pub credentials: BTreeMap<String, CredentialSettings>,
+    pub credentials: BTreeMap<String, crate::secrets::CredentialSettings>,
     pub network: NetworkSettings,
     pub budget: BudgetSettings,
     pub mask: Vec<MaskSettings>,
@@ -58,14 +58,6 @@ pub struct ModelSettings {
     pub key_env: Option<String>,
     /// `30s`
     pub timeout: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-#[serde(default)]
-pub struct CredentialSettings {
-    pub origin: Option<String>,
-    /// Program and arguments; `{field}` stands for the field asked for.
-    pub command: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]

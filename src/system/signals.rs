@@ -37,6 +37,17 @@ impl Signal {
     }
 }
 
+impl Signal {
+    pub fn name(self) -> &'static str {
+        match self {
+            Signal::Interrupt => "SIGINT",
+            Signal::Terminate => "SIGTERM",
+            Signal::HangUp => "SIGHUP",
+            Signal::Internal => "the runner",
+        }
+    }
+}
+
 /// Watches for a stop; cheap to clone and hand around.
 #[derive(Debug, Clone)]
 pub struct Stop(watch::Receiver<StopLevel>);
@@ -96,6 +107,14 @@ fn next(level: StopLevel, signal: Signal) -> StopLevel {
 impl Stop {
     pub fn level(&self) -> StopLevel {
         *self.0.borrow()
+    }
+
+    /// What asked for the stop, if anything did.
+    pub fn signal(&self) -> Option<Signal> {
+        match self.level() {
+            StopLevel::Running => None,
+            StopLevel::Asked(signal) | StopLevel::Now(signal) => Some(signal),
+        }
     }
 
     pub fn is_asked(&self) -> bool {

@@ -1,0 +1,114 @@
+//! `rehearsal doctor`: what is installed, what is missing, what is in force.
+
+use crate::agent::{Model, Tape};
+use crate::driver::find;
+
+use super::args::DoctorArgs;
+use super::exit;
+use super::say::Say;
+use super::settings::Effective;
+
+pub async fn doctor(args: DoctorArgs, say: Say) -> i32 {
+    let mut code = exit::PASSED;
+    say.line(&format!("rehearsal {}", env!("CARGO_PKG_VERSION")));
+    let effective = match Effective::find(args.suite.as_deref()) {
+        Ok(effective) => effective,
+        Err(problems) => {
+            // The machine can be looked at without a suite.
+            say.line("\nsuite      none here");
+            for problem in &problems {
+                say.line(&format!("           {}", problem.message));
+            }
+            Effective::without_suite()
+        }
+    };
+    say.line("\nbrowser");
+    match effective.launch(&args.browser) {
+        Err(problem) => {
+            say.problem(&problem);
+            code = exit::USAGE;
+        }
+        Ok((_, Some(address))) => {
+            say.line(&format!("  webdriver  {address}"));
+            say.line("             its browsers reach sites through this machine's proxy: they must be able to connect to it");
+        }
+        Ok((launch, None)) => match find::find(
+            launch.kind,
+            launch.driver.as_deref(),
+            launch.browser.as_deref(),
+        ) {
+            Err(error) => {
+                say.line(&format!("  missing    {error}"));
+                code = exit::ENVIRONMENT;
+            }
+            Ok(found) => {
+                say.line(&format!("  driver     {}", found.driver.display()));
+                say.line(&format!("  browser    {}", found.browser.display()));
+                match found.versions().await {
+                    Err(error) => {
+                        say.line(&format!("  versions   {error}"));
+                        code = exit::ENVIRONMENT;
+                    }
+                    Ok(versions) => match found.compare(&versions) {
+                        Ok(()) => say.line(&format!(
+                            "  versions   {} and {}",
+                            versions.driver, versions.browser
+                        )),
+                        Err(error) => {
+                            say.line(&format!("  versions   {error}"));
+                            code = exit::ENVIRONMENT;
+                        }
+                    },
+                }
+                for note in found.notes(launch.sandbox) {
+                    say.line(&format!("  note       {note}"));
+                }
+            }
+        },
+    }
+    say.line("\nsettings");
+    for one in effective.shown() {
+        say.line(&format!(
+            "  {:<20} {:<28} {}",
+            one.key, one.value, one.source
+        ));
+    }
+    say.line("\nmodel");
+    match super::run::model_settings(&effective) {
+        Err(problem) => {
+            say.line(&format!("  {}", problem.message));
+            code = exit::USAGE;
+        }
+        Ok(None) => say.line("  none       set OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY, or [model] in rehearsal.toml"),
+        Ok(Some(settings)) => {
+            say.line(&format!("  {}", settings.shown()));
+            if args.model {
+                code = exit::gravest([code, probe(settings, &say).await]);
+            }
+        }
+    }
+    code
+}
+
+async fn probe(settings: crate::agent::ModelSettings, say: &Say) -> i32 {
+    let model = match Model::from_settings(Some(settings), Tape::Off) {
+        Ok(Some(model)) => model,
+        Ok(None) => return exit::PASSED,
+        Err(error) => return say.fail(exit::ENVIRONMENT, &error.to_string()),
+    };
+    match model.probe().await {
+        Ok(probe) => {
+            let works = probe
+                .works()
+                .map_or("no kind of answer works".to_owned(), |mode| {
+                    format!("answers as {}", mode.name())
+                });
+            say.line(&format!("  probe      {works}"));
+            exit::PASSED
+        }
+        Err(error) => {
+            say.line(&format!("  probe      {error}"));
+            exit::ENVIRONMENT
+        }
+    }
+}
