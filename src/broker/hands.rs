@@ -53,7 +53,12 @@ impl Broker {
             Primitive::Drag { .. } => Purpose::Drag,
             Primitive::Upload { .. } => Purpose::Upload,
         };
-        let answer = acts::prepare(&self.realm(), &context, id, purpose).await?;
+        let answer = match acts::prepare(&self.realm(), &context, id, purpose).await {
+            Ok(answer) => answer,
+            // Its document went away: so did the element.
+            Err(page::ReadError::Call(page::CallFault::Gone(_))) => return Ok(Err(Unfit::Rerendered)),
+            Err(error) => return Err(error.into()),
+        };
         self.spent("act", began);
         Ok(match answer {
             Ok(point) => Ok(Prepared {
@@ -174,6 +179,7 @@ impl Broker {
     }
 
     pub(super) async fn act(&mut self, context: &str, actions: Actions) -> Result<(), BrokerError> {
+        self.acted = true;
         match self.tab.perform_in(context, actions, ACTION).await {
             Ok(()) => Ok(()),
             // The action closed its tab or replaced its document: that is its effect.

@@ -142,6 +142,11 @@ impl Broker {
         })
     }
 
+    async fn look_and_probe(&mut self) -> Result<(std::sync::Arc<page::Observation>, Probe), BrokerError> {
+        let observation = self.look().await?;
+        Ok((observation, self.probe().await?))
+    }
+
     async fn probe(&self) -> Result<Probe, BrokerError> {
         Ok(acts::probe(&self.realm(), self.tab.id(), self.generation).await?)
     }
@@ -346,8 +351,12 @@ impl Broker {
             if moved || quiet {
                 // Structure only: what was filled may still be there.
                 self.held = true;
-                let observation = self.look().await?;
-                let probe = self.probe().await?;
+                let (observation, probe) = match self.look_and_probe().await {
+                    Ok(both) => both,
+                    // The page was just being replaced.
+                    Err(BrokerError::Stale) if Instant::now() < until => continue,
+                    Err(error) => return Err(error),
+                };
                 self.held = probe.held > 0;
                 let captcha = observation
                     .nodes()

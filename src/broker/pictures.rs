@@ -11,6 +11,9 @@ use crate::page::pictures::{self, BoxKind, SecretBox};
 use super::session::Broker;
 use super::types::BrokerError;
 
+/// `None`: the page was read again meanwhile.
+type Boxes = Option<Vec<(SecretBox, String)>>;
+
 /// Boxes that moved by less are the same boxes.
 const MOVED: f64 = 2.0;
 /// Around each box, on the image.
@@ -68,16 +71,15 @@ impl Broker {
             if self.last.is_none() || attempt > 1 {
                 self.look().await?;
             }
-            pictures::freeze(&self.realm(), &context, true).await?;
-            let covered = pictures::cover(&self.realm(), &context, true).await?;
-            let before = self.boxes().await?;
-            let png = self.tab.screenshot(None).await;
-            let after = self.boxes().await?;
-            if covered > 0 {
-                pictures::cover(&self.realm(), &context, false).await?;
-            }
-            pictures::freeze(&self.realm(), &context, false).await?;
-            let png = png?;
+            let (png, before, after) = match self.shoot(&context).await {
+                Ok(shot) => shot,
+                // The document was replaced in the middle: the picture would be of neither.
+                Err(BrokerError::Stale) => {
+                    self.watch.arrived(self.limits.navigation).await;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             let (Some(before), Some(after)) = (before, after) else {
                 continue;
             };
@@ -95,6 +97,20 @@ impl Broker {
         Ok(Shot::Withheld {
             why: "what has to be covered would not hold still".into(),
         })
+    }
+
+    /// Masks on, boxes, picture, boxes again, masks off.
+    async fn shoot(&mut self, context: &str) -> Result<(Vec<u8>, Boxes, Boxes), BrokerError> {
+        pictures::freeze(&self.realm(), context, true).await?;
+        let covered = pictures::cover(&self.realm(), context, true).await?;
+        let before = self.boxes().await?;
+        let png = self.tab.screenshot(None).await;
+        let after = self.boxes().await?;
+        if covered > 0 {
+            pictures::cover(&self.realm(), context, false).await?;
+        }
+        pictures::freeze(&self.realm(), context, false).await?;
+        Ok((png?, before, after))
     }
 
     /// Boxes to cover, of every document; `None` when the page was read again meanwhile.

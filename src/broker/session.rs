@@ -28,6 +28,9 @@ const NETWORK_IDLE: Duration = Duration::from_millis(20);
 /// No change of the document for two frames: quiet.
 const DOCUMENT_IDLE_MS: u64 = 32;
 
+/// From a handler's `fetch` to the proxy it takes the browser a few milliseconds.
+const AFTER_ACTION: Duration = Duration::from_millis(12);
+
 /// What a broker is made of.
 pub struct Setup {
     pub proxy: Proxy,
@@ -68,6 +71,8 @@ pub struct Broker {
     pub(super) searched: super::places::Search,
     pub(super) volatile: std::collections::HashSet<String>,
     pub(super) must_stop: bool,
+    /// Something was done since the page last settled.
+    pub(super) acted: bool,
     pub(super) suggestions: Vec<crate::policy::Suggestion>,
     times: BTreeMap<String, u64>,
 }
@@ -181,6 +186,7 @@ impl Broker {
             searched: super::places::Search::default(),
             volatile: std::collections::HashSet::new(),
             must_stop: false,
+            acted: false,
             suggestions: Vec::new(),
             times: BTreeMap::new(),
         };
@@ -208,6 +214,7 @@ impl Broker {
 
     /// Sets the rules of a step: dialogs, tabs, downloads, and its write window.
     pub fn begin_step(&mut self, step: &Step) {
+        self.close_window();
         {
             let mut state = self.watch.state();
             state.rules = StepRules {
@@ -227,11 +234,17 @@ impl Broker {
         }
     }
 
+    /// Ends the rules of a step. Its write window lingers until the next step begins or the page is
+    /// judged for the end: a request may start a moment after the click that caused it.
     pub fn end_step(&mut self) {
+        self.watch.state().rules = StepRules::default();
+    }
+
+    /// From here on nothing is covered by the last step's `write:`.
+    pub fn close_window(&mut self) {
         if let Some(window) = self.window.take() {
             self.gate().close_window(window);
         }
-        self.watch.state().rules = StepRules::default();
     }
 
     pub(super) fn gate(&self) -> std::sync::MutexGuard<'_, Gate> {
@@ -434,6 +447,16 @@ impl Broker {
         let until = began + self.limits.settle;
         self.watch.arrived(self.limits.navigation).await;
         self.follow().await?;
+        if std::mem::take(&mut self.acted) {
+            // What a handler starts (a request, a navigation) is under way two frames later.
+            match page::call(&self.realm(), self.tab.id(), "twoFrames", &[], None).await {
+                Ok(_) | Err(page::ReadError::Call(page::CallFault::Gone(_))) => {}
+                Err(error) => return Err(error.into()),
+            }
+            sleep(AFTER_ACTION).await;
+            self.watch.arrived(self.limits.navigation).await;
+            self.follow().await?;
+        }
         loop {
             if self.is_quiet().await || Instant::now() >= until {
                 break;

@@ -180,6 +180,8 @@ pub enum Happening {
     LeftHosts {
         url: String,
     },
+    /// A request whose address holds a registered secret; stopped.
+    SecretInUrl { host: String },
     /// A request that changes something and that nobody declared; ends the scenario.
     UndeclaredWrite {
         method: String,

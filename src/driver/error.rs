@@ -95,6 +95,8 @@ pub enum DriverError {
     Folder(#[from] std::io::Error),
 }
 
+const GONE: [&str; 3] = ["Cannot find context with specified id", "Execution context was destroyed", "Inspected target navigated or closed"];
+
 impl DriverError {
     /// After these it is unknown whether the command took effect: look again, never repeat.
     pub fn outcome_unknown(&self) -> bool {
@@ -121,6 +123,8 @@ impl DriverError {
             "no such node" | "no such handle" => DriverError::NoSuchNode { command },
             "no such alert" => DriverError::NoSuchAlert,
             "invalid session id" => DriverError::Lost,
+            // Chromium's words for a document that was replaced while a script call was on its way.
+            "unknown error" if GONE.iter().any(|words| message.contains(words)) => DriverError::NoSuchFrame { command },
             _ => DriverError::Command {
                 command,
                 error,

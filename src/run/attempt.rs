@@ -286,6 +286,12 @@ impl<'a> AttemptRun<'a> {
                 .map_err(Fault::from)
                 .map_err(|f| f.at(step))?;
         }
+        if let Some(page) = self.broker.last()
+            && (page.url.starts_with("chrome-error:") || page.url.starts_with("about:neterror"))
+        {
+            let title = page.documents.first().map(|d| crate::text::cut(&crate::text::fold::fold(&d.text), 200)).unwrap_or_default();
+            return Err(Fault::failed("load_failed", "the browser shows an error page instead of the site").seen([title]).at(step));
+        }
         let mut done = done;
         if matches!(
             step.step.act,
@@ -367,6 +373,12 @@ impl<'a> AttemptRun<'a> {
                         .help("add the host to `hosts` if the scenario needs it"),
                     );
                 }
+                Happening::SecretInUrl { host } => {
+                    fault = Some(
+                        Fault::new(Status::Refused, "secret_in_url", format!("a request to {host} held a registered secret in its address, and was stopped"))
+                            .help("a form that sends secrets must say method=post"),
+                    );
+                }
                 Happening::UndeclaredWrite { method, url, add } => {
                     let url = crate::page::shown_address(&url);
                     let message =
@@ -438,6 +450,9 @@ impl<'a> AttemptRun<'a> {
     }
 
     async fn end_state(&mut self) -> Result<EndState, Fault> {
+        // What is still on its way of the last step is its own; after that nothing is covered.
+        self.broker.settle().await?;
+        self.broker.close_window();
         let lines = self.planned.scenario.expect.clone();
         if lines.is_empty() {
             return Ok(EndState::Completed);

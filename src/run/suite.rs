@@ -415,7 +415,7 @@ impl Worker {
         let allow = AllowSet::new(rules);
         let mut proxy = {
             let context = &shared.context;
-            let watched = scrubber.clone();
+            let watched = never_in_addresses(&credentials, context.model_key.as_ref());
             let mut config = ProxyConfig::new(
                 allow.clone(),
                 gate.clone(),
@@ -628,6 +628,20 @@ async fn start(fixture: &Fixture, context: &RunContext) -> Result<Running, Strin
     Running::start(fixture, &context.suite_root)
         .await
         .map_err(|e| e.to_string())
+}
+
+/// Passwords, codes and keys. User names are no secret to their own site and stand in its addresses.
+fn never_in_addresses(credentials: &BTreeMap<String, Credential>, model_key: Option<&crate::secrets::Secret>) -> Scrubber {
+    let scrubber = Scrubber::new();
+    if let Some(key) = model_key {
+        scrubber.register_key("model", key);
+    }
+    for (name, credential) in credentials {
+        for (field, value) in credential.fields.iter().filter(|(field, _)| *field != "username") {
+            scrubber.register(name, field, value, Kind::Password);
+        }
+    }
+    scrubber
 }
 
 fn mask_pattern(pattern: &crate::scenario::Pattern) -> crate::secrets::Pattern {

@@ -95,4 +95,8 @@ function dragDrop(source, target) {
   send(source, 'dragend');
   return taken;
 }
-Object.assign(globalThis.__rehearsal, { queryText, containsNode, blur, scrollView, dragDrop });
+// Resolves after two frames: what an event's handlers do at once has been done by then.
+function twoFrames() {
+  return frame(window).then(() => frame(window)).then(() => true);
+}
+Object.assign(globalThis.__rehearsal, { twoFrames, queryText, containsNode, blur, scrollView, dragDrop });

@@ -115,7 +115,8 @@ impl Suite {
 
     fn fits(&self, name: &str, id: &str) -> bool {
         let plain = name.trim_start_matches("./").trim_end_matches('/');
-        if plain == id || Glob::new(plain).matches(id) {
+        let folder = id.strip_prefix(plain).is_some_and(|rest| rest.starts_with('/'));
+        if plain == id || folder || Glob::new(plain).matches(id) {
             return true;
         }
         // A path as the shell completes it, from here or from the suite's root.
