@@ -80,29 +80,31 @@ fn grow<'a, R: Realm>(
 ) -> Pin<Box<dyn Future<Output = Tree> + 'a>> {
     Box::pin(async move {
         let frames = std::mem::take(&mut tree.read.frames);
-        let reads = frames.into_iter().map(|(owner, address, child)| async move {
-            let Some(child) = child else {
-                return (owner, Err(unread(UnreadKind::FrameStillLoading, address)));
-            };
-            if depth >= FRAME_DEPTH {
-                return (owner, Err(unread(UnreadKind::FrameTooDeep, address)));
-            }
-            match read_one(realm, &child, wave).await {
-                Ok(read) if !local(&read.url) && !(wave.allowed)(&read.url) => {
-                    let what = scrub::string(wave.scrub, read.url);
-                    (owner, Err(unread(UnreadKind::FrameNotAllowed, what)))
+        let reads = frames
+            .into_iter()
+            .map(|(owner, address, child)| async move {
+                let Some(child) = child else {
+                    return (owner, Err(unread(UnreadKind::FrameStillLoading, address)));
+                };
+                if depth >= FRAME_DEPTH {
+                    return (owner, Err(unread(UnreadKind::FrameTooDeep, address)));
                 }
-                Ok(read) => {
-                    let tree = Tree {
-                        read,
-                        children: Vec::new(),
-                    };
-                    (owner, Ok(grow(realm, tree, wave, depth + 1).await))
+                match read_one(realm, &child, wave).await {
+                    Ok(read) if !local(&read.url) && !(wave.allowed)(&read.url) => {
+                        let what = scrub::string(wave.scrub, read.url);
+                        (owner, Err(unread(UnreadKind::FrameNotAllowed, what)))
+                    }
+                    Ok(read) => {
+                        let tree = Tree {
+                            read,
+                            children: Vec::new(),
+                        };
+                        (owner, Ok(grow(realm, tree, wave, depth + 1).await))
+                    }
+                    // A frame that goes away or hangs must not take the page with it; it is named.
+                    Err(_) => (owner, Err(unread(UnreadKind::FrameStillLoading, address))),
                 }
-                // A frame that goes away or hangs must not take the page with it; it is named.
-                Err(_) => (owner, Err(unread(UnreadKind::FrameStillLoading, address))),
-            }
-        });
+            });
         for (owner, result) in join_all(reads).await {
             match result {
                 Ok(child) => tree.children.push((owner, child)),
@@ -122,12 +124,7 @@ fn unread(kind: UnreadKind, what: String) -> Unread {
     Unread { kind, what }
 }
 
-fn flatten(
-    tree: Tree,
-    owner: Option<NodeId>,
-    into: &mut Observation,
-    marks: &mut Vec<Vec<u32>>,
-) {
+fn flatten(tree: Tree, owner: Option<NodeId>, into: &mut Observation, marks: &mut Vec<Vec<u32>>) {
     let index = into.documents.len() as u32;
     let mut document = tree.read.document;
     document.owner = owner;

@@ -123,10 +123,7 @@ async fn a_registered_value_leaves_neither_text_nor_values_and_places_follow() {
     assert!(!format!("{page:?}").contains("matrose"));
     let nodes: Vec<_> = page.nodes().collect();
     assert_eq!(page.text_of(nodes[2].0), "sign in");
-    assert_eq!(
-        nodes[1].1.states.value.as_deref(),
-        Some("‹pier.username›")
-    );
+    assert_eq!(nodes[1].1.states.value.as_deref(), Some("‹pier.username›"));
     // UTF-16 places in the page's own text: "Größe\n" has 6 units.
     assert_eq!(reading.marks, [vec![6, 23]]);
 }
@@ -221,8 +218,16 @@ async fn case_032_an_obstacle_says_what_covers() {
             "prepare",
             text(json!({"ok": false, "reason": "covered", "by": "dialog \"Cookie choices\""})),
         ),
-        ("top", "prepare", text(json!({"ok": false, "reason": "disabled", "by": "by fieldset \"Cargo\""}))),
-        ("top", "prepare", text(json!({"ok": true, "x": 4.5, "y": 2, "via": "label"}))),
+        (
+            "top",
+            "prepare",
+            text(json!({"ok": false, "reason": "disabled", "by": "by fieldset \"Cargo\""})),
+        ),
+        (
+            "top",
+            "prepare",
+            text(json!({"ok": true, "x": 4.5, "y": 2, "via": "label"})),
+        ),
     ]);
     let mut said = Vec::new();
     for _ in 0..2 {

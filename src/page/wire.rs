@@ -8,9 +8,7 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
-use super::observation::{
-    Document, Hint, HintKind, Node, Rect, States, Tri, Unread, UnreadKind,
-};
+use super::observation::{Document, Hint, HintKind, Node, Rect, States, Tri, Unread, UnreadKind};
 use super::realm::{ReadError, shape};
 use super::scrub::{self, Scrub, Scrubbed};
 
