@@ -111,9 +111,20 @@ function embeddedValue(element, role, walk) {
     if (now !== null) return now;
     if (tag === 'input') return fieldValue(element);
     if (tag === 'meter' || tag === 'progress') return has(element, 'value') ? gaugeValue(element, tag) : '';
-    return null;
+    return defaultValue(element, role);
   }
   return null;
+}
+
+// WAI-ARIA 1.2: a range without a value stands in the middle or at nought.
+function defaultValue(element, role) {
+  if (role === 'progressbar') return '';
+  if (role === 'meter' || role === 'spinbutton') return '0';
+  const bound = (name, otherwise) => {
+    const written = attribute(element, name);
+    return written !== null && Number.isFinite(Number(written)) ? Number(written) : otherwise;
+  };
+  return String((bound('aria-valuemin', 0) + bound('aria-valuemax', 100)) / 2);
 }
 
 function gaugeValue(element, tag) {
@@ -286,11 +297,18 @@ function tooltipOf(element, role, walk) {
 const NO_CONTENT_INSIDE = new Set(['iframe', 'frame', 'object', 'embed', 'math', 'audio', 'video', 'script', 'style',
   'template', 'noscript', 'head', 'meta', 'link', 'title', 'datalist', 'select', 'input', 'textarea', 'svg', 'img']);
 
-const QUIET_INSIDE = new Set(['status', 'timer', 'log', 'marquee', 'alert']);
+// Regions of their own say nothing inside another name, unless aria-labelledby leads there.
+const QUIET_INSIDE = new Set(
+  `alert alertdialog article banner blockquote complementary contentinfo dialog feed figure form grid group image log main marquee
+   menu menubar meter navigation note progressbar radiogroup row scrollbar search separator slider spinbutton status table
+   tablist tabpanel timer toolbar tree treegrid`.split(/\s+/)
+);
+// Native ones that do: plain tables, details, drawings.
+const SPEAKS_INSIDE = new Set(['details', 'table', 'tr', 'svg']);
 
 function namedByContent(element, role, walk) {
   const tag = tagOf(element);
-  if (walk.recursive && QUIET_INSIDE.has(role) && walk.root !== element) return false;
+  if (walk.recursive && !walk.inLabelledby && QUIET_INSIDE.has(role) && !SPEAKS_INSIDE.has(tag)) return false;
   if (walk.recursive) return !NO_CONTENT_INSIDE.has(tag) || (tag === 'svg' && role !== 'image');
   if (NO_CONTENT_INSIDE.has(tag)) return false;
   if (role === 'row') return inGrid(element);
@@ -332,7 +350,7 @@ function contentOf(element, walk) {
     }
     if (type !== ELEMENT || inner.seen.has(child)) return;
     const tag = tagOf(child);
-    if (tag === 'br') {
+    if (tag === 'br' || tag === 'wbr') {
       gap = true;
       return;
     }
@@ -355,13 +373,16 @@ function contentOf(element, walk) {
     // Not rendered counts as a block of its own; pictures and other boxes in the line stand apart.
     const block = style.apart || tag === 'img' || tag === 'svg' || tag === 'canvas' || (inner.hidden && style.display === 'none');
     if (block && text) gap = true;
-    const part = alternative(child, roleOf(child), inner).text;
+    const found = alternative(child, roleOf(child), inner);
+    const part = found.text;
+    const apart = block || (part && found.from.startsWith('label'));
     if (part) {
+      if (apart && text) gap = true;
       if (gap && text) text += ' ';
       gap = false;
       text += part;
     }
-    if (block && text) gap = true;
+    if (apart && text) gap = true;
   };
   const closedDetails = tagOf(element) === 'details' && !has(element, 'open') && !inner.hidden;
   const visible = inner.hidden || styleOf(element).drawn;
