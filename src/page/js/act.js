@@ -13,6 +13,10 @@ function held(generation, index) {
 function element(generation, index) {
   return held(generation, index).element || null;
 }
+// All of them, for tests that compare with the browser's own answers.
+function elements(generation) {
+  return generation === store.generation ? store.elements : [];
+}
 // The window of its document: BiDi turns it into a context id (same-origin frames have their own).
 function windowAt(generation, index) {
   const found = held(generation, index).element;

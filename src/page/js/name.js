@@ -68,17 +68,16 @@ function labelledBy(element, walk) {
   const root = rootOf(element);
   const parts = [];
   let found = false;
-  const seen = new Set();
   for (const id of ids) {
     const target = byId(root, id);
-    if (!target || seen.has(target)) continue;
+    if (!target) continue;
     found = true;
-    seen.add(target);
     const inner = {
       seen: new Set(target === element ? [] : [element]),
       inLabelledby: true,
       recursive: true,
       hidden: isHidden(target),
+      root: target,
       budget: walk.budget,
     };
     inner.seen.add(target);
@@ -111,9 +110,25 @@ function embeddedValue(element, role, walk) {
     const now = attribute(element, 'aria-valuenow');
     if (now !== null) return now;
     if (tag === 'input') return fieldValue(element);
-    return null;
+    if (tag === 'meter' || tag === 'progress') return has(element, 'value') ? gaugeValue(element, tag) : '';
+    return defaultValue(element, role);
   }
   return null;
+}
+
+// WAI-ARIA 1.2: a range without a value stands in the middle or at nought.
+function defaultValue(element, role) {
+  if (role === 'progressbar') return '';
+  if (role === 'meter' || role === 'spinbutton') return '0';
+  const bound = (name, otherwise) => {
+    const written = attribute(element, name);
+    return written !== null && Number.isFinite(Number(written)) ? Number(written) : otherwise;
+  };
+  return String((bound('aria-valuemin', 0) + bound('aria-valuemax', 100)) / 2);
+}
+
+function gaugeValue(element, tag) {
+  return String(getter(tag === 'meter' ? HTMLMeterElement.prototype : HTMLProgressElement.prototype, 'value').call(element));
 }
 
 function chosenText(element, tag, walk) {
@@ -125,7 +140,7 @@ function chosenText(element, tag, walk) {
   const parts = [];
   for (const option of all(element, '[role="option"][aria-selected="true"]')) parts.push(contentOf(option, walk));
   if (parts.length) return parts.join(' ');
-  return roleOf(element) === 'combobox' ? contentOf(element, walk) : '';
+  return '';
 }
 
 function selectOptions(select) {
@@ -218,8 +233,9 @@ function fromLabels(element, walk) {
   if (!labels.length) return '';
   const parts = [];
   for (const label of labels) {
-    if (walk.seen.has(label)) continue;
-    const inner = { seen: new Set(walk.seen), inLabelledby: walk.inLabelledby, recursive: true, hidden: walk.hidden || isHidden(label), budget: walk.budget };
+    // The browser passes over labels that are hidden.
+    if (walk.seen.has(label) || isHidden(label)) continue;
+    const inner = { seen: new Set(walk.seen), inLabelledby: walk.inLabelledby, recursive: true, hidden: walk.hidden, budget: walk.budget };
     inner.seen.add(label).add(element);
     // A label takes part as content even where its own role has no name; its aria-label counts.
     parts.push(fold(alternative(label, 'label', inner).text));
@@ -246,9 +262,7 @@ function inputName(element) {
     const value = attribute(element, 'value');
     if (value !== null && (fold(value) || type === 'button')) return fold(value) ? said(value, 'native') : null;
     if (value !== null) return null;
-    const title = attribute(element, 'title');
     if (type === 'button') return null;
-    if (title && fold(title)) return said(title, 'title');
     return said(type === 'submit' ? 'Submit' : 'Reset', 'native');
   }
   if (type === 'image') {
@@ -258,7 +272,7 @@ function inputName(element) {
     }
     return said('Submit', 'native');
   }
-  if (type === 'file') return null;
+  if (type === 'file') return said(has(element, 'multiple') ? 'Choose Files' : 'Choose File', 'native');
   return placeholderName(element);
 }
 
@@ -272,29 +286,40 @@ function placeholderName(element) {
 
 function tooltipOf(element, role, walk) {
   const title = attribute(element, 'title');
-  if (title === null) return '';
-  if (!walk.recursive) return title;
+  if (title === null || (attribute(element, 'alt') === '' && tagOf(element) === 'img')) return '';
+  if (!walk.recursive || walk.root === element) return title;
   // Inside another name only things that stand for themselves speak through a tooltip.
   const tag = tagOf(element);
   return role !== 'generic' && role !== '' || tag === 'abbr' ? title : '';
 }
 
 // In Chromium these take part in a surrounding name through their content (or not at all).
-const NO_CONTENT_INSIDE = new Set(['iframe', 'frame', 'object', 'embed', 'canvas', 'audio', 'video', 'script', 'style',
+const NO_CONTENT_INSIDE = new Set(['iframe', 'frame', 'object', 'embed', 'math', 'audio', 'video', 'script', 'style',
   'template', 'noscript', 'head', 'meta', 'link', 'title', 'datalist', 'select', 'input', 'textarea', 'svg', 'img']);
+
+// Regions of their own say nothing inside another name, unless aria-labelledby leads there.
+const QUIET_INSIDE = new Set(
+  `alert alertdialog article banner blockquote complementary contentinfo dialog feed figure form grid group image log main marquee
+   menu menubar meter navigation note progressbar radiogroup row scrollbar search separator slider spinbutton status table
+   tablist tabpanel timer toolbar tree treegrid`.split(/\s+/)
+);
+// Native ones that do: plain tables, details, drawings.
+const SPEAKS_INSIDE = new Set(['details', 'table', 'tr', 'svg']);
 
 function namedByContent(element, role, walk) {
   const tag = tagOf(element);
+  if (walk.recursive && !walk.inLabelledby && QUIET_INSIDE.has(role) && !SPEAKS_INSIDE.has(tag)) return false;
   if (walk.recursive) return !NO_CONTENT_INSIDE.has(tag) || (tag === 'svg' && role !== 'image');
   if (NO_CONTENT_INSIDE.has(tag)) return false;
   if (role === 'row') return inGrid(element);
+  if (isEditingHost(element)) return false;
   return FROM_CONTENT.has(role);
 }
 
 function inGrid(row) {
   for (let up = flatParent(row), steps = 0; up && steps < 4; up = flatParent(up), steps++) {
     const role = roleOf(up);
-    if (role === 'grid' || role === 'treegrid') return tagOf(row) !== 'tr';
+    if (role === 'grid' || role === 'treegrid') return true;
     if (role !== 'generic' && role !== '' && role !== 'rowgroup') return false;
   }
   return false;
@@ -305,7 +330,7 @@ function inGrid(row) {
 function contentOf(element, walk) {
   if (walk.budget-- <= 0) return '';
   walk.seen.add(element);
-  const inner = walk.recursive ? walk : { ...walk, recursive: true };
+  const inner = walk.recursive ? walk : { ...walk, recursive: true, item: roleOf(element) === 'treeitem' };
   let text = pseudoText(element, '::before');
   let gap = false;
   const each = (child) => {
@@ -325,15 +350,17 @@ function contentOf(element, walk) {
     }
     if (type !== ELEMENT || inner.seen.has(child)) return;
     const tag = tagOf(child);
-    if (tag === 'br') {
+    if (tag === 'br' || tag === 'wbr') {
       gap = true;
       return;
     }
     if (SILENT.has(tag)) return;
+    // A tree item's branch is no part of its own name.
+    if (inner.item && roleOf(child) === 'group') return;
     const style = styleOf(child);
     if (!inner.hidden) {
       if (!style.shown && style.display !== 'contents') return;
-      if (truthy(child, 'aria-hidden')) return;
+      if (truthy(child, 'aria-hidden') || has(child, 'inert')) return;
       if (style.locked || !style.drawn) {
         if (!style.drawn && first(child)) {
           // A child may be visible again.
@@ -343,15 +370,19 @@ function contentOf(element, walk) {
         return;
       }
     }
-    const block = style.block;
+    // Not rendered counts as a block of its own; pictures and other boxes in the line stand apart.
+    const block = style.apart || tag === 'img' || tag === 'svg' || tag === 'canvas' || (inner.hidden && style.display === 'none');
     if (block && text) gap = true;
-    const part = alternative(child, roleOf(child), inner).text;
+    const found = alternative(child, roleOf(child), inner);
+    const part = found.text;
+    const apart = block || (part && found.from.startsWith('label'));
     if (part) {
+      if (apart && text) gap = true;
       if (gap && text) text += ' ';
       gap = false;
       text += part;
     }
-    if (block && text) gap = true;
+    if (apart && text) gap = true;
   };
   const closedDetails = tagOf(element) === 'details' && !has(element, 'open') && !inner.hidden;
   const visible = inner.hidden || styleOf(element).drawn;
@@ -374,7 +405,7 @@ function contentOf(element, walk) {
   return after ? text + after : text;
 }
 
-const SILENT = new Set(['script', 'style', 'template', 'noscript', 'head', 'meta', 'link', 'title', 'datalist', 'param', 'source', 'track']);
+const SILENT = new Set(['script', 'style', 'template', 'noscript', 'head', 'meta', 'link', 'title', 'datalist', 'param', 'source', 'track', 'rt', 'rp']);
 
 function forgetNames() {
   names = new Map();

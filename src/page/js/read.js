@@ -149,6 +149,10 @@ function walkDocument(document, state, around) {
 function visit(element, state, around) {
   const tag = tagOf(element);
   if (SILENT.has(tag)) return;
+  if (tag === 'br') {
+    state.gap = 2;
+    return;
+  }
   const style = styleOf(element);
   if (!style.shown) {
     if (tag === 'input' && inputType(element) === 'file' && !around.hidden) list(element, tag, style, state, around, true);

@@ -32,7 +32,7 @@ const INPUT_ROLES = {
 };
 // No ARIA role exists for these (HTML-AAM: "no corresponding role"); a person fills them.
 const PICKERS = new Set(['date', 'datetime-local', 'month', 'week', 'time', 'color']);
-const LIST_INPUTS = new Set(['text', 'search', 'tel', 'url', 'email']);
+const LIST_INPUTS = new Set(['text', 'search', 'tel', 'url', 'email', 'number', 'date', 'month', 'week', 'time', 'datetime-local']);
 
 const TAG_ROLES = {
   address: 'group', article: 'article', aside: 'complementary', blockquote: 'blockquote', button: 'button', caption: 'caption',
@@ -92,7 +92,7 @@ function computeRole(element) {
   const written = attribute(element, 'role');
   if (written) {
     for (const token of words(written.toLowerCase())) {
-      if (!ROLES.has(token)) continue;
+      if (!ROLES.has(token) && !/^(doc|graphics)-[a-z]+$/.test(token)) continue;
       if (token === 'none' || token === 'presentation') {
         if (isFocusable(element) || GLOBAL.some((name) => fold(attribute(element, name) || ''))) break;
         return '';
@@ -157,13 +157,17 @@ function nativeRole(element, tag) {
       return inSection(element) ? 'generic' : 'banner';
     case 'footer':
       return inSection(element) ? 'generic' : 'contentinfo';
+    case 'aside':
+      return isNamedByAuthor(element) || !inContent(element) ? 'complementary' : 'generic';
     case 'section':
       return isNamedByAuthor(element) ? 'region' : 'generic';
     case 'summary':
       return isSummary(element) ? 'button' : 'generic';
     case 'li': {
+      // An item of a list that is used for something else is nothing of its own.
       const up = flatParent(element);
-      return up && roleOf(up) === '' && /^(ul|ol|menu)$/.test(tagOf(up)) ? '' : 'listitem';
+      if (!up || !/^(ul|ol|menu)$/.test(tagOf(up))) return 'listitem';
+      return roleOf(up) !== 'list' || /^\s*(none|presentation)\b/i.test(attribute(up, 'role') || '') ? '' : 'listitem';
     }
     case 'table':
       return 'table';
@@ -212,6 +216,15 @@ function inSection(element) {
   return false;
 }
 
+// HTML-AAM: an aside inside sectioning content is a landmark only with a name; in main it is one.
+function inContent(element) {
+  for (let up = flatParent(element); up && documentOf(up) === documentOf(element); up = flatParent(up)) {
+    const tag = tagOf(up);
+    if (tag !== 'main' && SECTIONING.has(tag)) return true;
+  }
+  return false;
+}
+
 // The table element a row or cell belongs to, unless the table is presentational.
 function tableOf(element) {
   for (let up = flatParent(element), steps = 0; up && steps < 4; up = flatParent(up), steps++) {
@@ -231,14 +244,10 @@ function headerRole(element) {
   if (scope === 'row' || scope === 'rowgroup') return 'rowheader';
   if (scope === 'col' || scope === 'colgroup') return 'columnheader';
   const row = parentOf(element);
-  const section = row && parentOf(row);
-  if (section && kind(section) === ELEMENT && tagOf(section) === 'thead') return 'columnheader';
   let cells = 0;
-  let headers = 0;
   for (let cell = row && first(row); cell; cell = next(cell)) {
     if (kind(cell) !== ELEMENT) continue;
     if (tagOf(cell) === 'td') cells++;
-    if (tagOf(cell) === 'th') headers++;
   }
   // Only a row that also holds plain cells has row headers.
   return cells > 0 ? 'rowheader' : 'columnheader';

@@ -111,8 +111,7 @@ function valueOf(element, role, tag) {
   }
   if (isSecretField(element)) return null;
   if (tag === 'meter' || tag === 'progress') {
-    const proto = tag === 'meter' ? HTMLMeterElement.prototype : HTMLProgressElement.prototype;
-    return has(element, 'value') ? String(getter(proto, 'value').call(element)) : null;
+    return has(element, 'value') ? gaugeValue(element, tag) : null;
   }
   if (RANGE_ROLES.has(role)) return attribute(element, 'aria-valuetext') ?? attribute(element, 'aria-valuenow');
   if (VALUE_ROLES.has(role) || isEditingHost(element)) return editableText(element);

@@ -3,8 +3,6 @@
 let styles = new Map();
 let pseudoSheets = new Map();
 
-const CONTENTS_HIDDEN = 1;
-
 // { block, shown, drawn, ... }: `shown` false means no box (display none), `drawn` false means
 // visibility hidden (children may override it).
 function styleOf(element) {
@@ -81,7 +79,7 @@ function pseudoText(element, which) {
   if (!content || content === 'none' || content === 'normal') return '';
   if (computed.display === 'none' || computed.visibility !== 'visible') return '';
   const parts = splitAlternative(content);
-  const text = quoted(parts.alternative === null ? parts.main : parts.alternative);
+  const text = parts.alternative === null ? quoted(parts.main) : `${quoted(parts.alternative)} `;
   return computed.display.slice(0, 6) === 'inline' ? text : ` ${text} `;
 }
 function splitAlternative(content) {
