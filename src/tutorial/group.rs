@@ -110,7 +110,7 @@ impl Group {
         let entered: Vec<&Action> = told.iter().copied().filter(|a| a.kind.enters()).collect();
         let rest: Vec<&Action> = told.iter().copied().filter(|a| !a.kind.enters()).collect();
         match (&entered[..], &rest[..]) {
-            ([], _) => listed(&told),
+            ([], _) => listed(&self.main()),
             (_, []) => enter(&entered),
             (_, [sender]) if told.last().is_some_and(|l| l.kind.sends()) => match sender.kind {
                 Kind::Click => enter(&entered).say(" and click ").join(named(sender)),

@@ -180,7 +180,11 @@ pub fn apply(tutorial: &Tutorial, answer: &Value) -> Result<Tutorial, ProseError
 fn order(steps: &[AnswerStep]) -> Vec<usize> {
     let said: Vec<usize> = steps
         .iter()
-        .filter_map(|s| usize::try_from(s.picture - 1).ok())
+        .filter_map(|s| {
+            s.picture
+                .checked_sub(1)
+                .and_then(|i| usize::try_from(i).ok())
+        })
         .filter(|i| *i < steps.len())
         .collect();
     let distinct: BTreeSet<usize> = said.iter().copied().collect();

@@ -161,7 +161,7 @@ struct FrameLine {
     step: String,
     url: String,
     unsettled: bool,
-    /// Number of the tutorial's step that tells this one.
+    /// Number of the tutorial's step that shows this frame or tells its step.
     tutorial_step: Option<usize>,
     pictures: Vec<String>,
 }
@@ -177,7 +177,13 @@ fn frames(events: &[Event], tutorial: &Tutorial) -> Vec<FrameLine> {
         tutorial_step: tutorial
             .steps
             .iter()
-            .position(|s| s.places.contains(&frame.step))
+            .position(|s| {
+                let shown = s
+                    .picture
+                    .as_ref()
+                    .is_some_and(|p| Some(&p.frame) == frame.file.as_ref());
+                shown || s.places.contains(&frame.step)
+            })
             .map(|i| i + 1),
         pictures: tutorial
             .pictures()
