@@ -122,7 +122,7 @@ fn of(one: &Try) -> Vec<Action> {
             let kind = kind_of(acted)?;
             Some(Action {
                 role: acted.role.clone().unwrap_or_default(),
-                name: acted.name.clone().unwrap_or_default(),
+                name: tame(acted.name.as_deref().unwrap_or_default(), 80),
                 value: acted.value.clone(),
                 page: page_of(&acted.url),
                 at: *at,

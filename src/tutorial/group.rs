@@ -113,8 +113,8 @@ impl Group {
             ([], _) => listed(&self.main()),
             (_, []) => enter(&entered),
             (_, [sender]) if told.last().is_some_and(|l| l.kind.sends()) => match sender.kind {
-                Kind::Click => enter(&entered).say(" and click ").join(named(sender)),
-                _ => enter(&entered).say(" and send the form"),
+                Kind::Click => enter(&entered).say(", then click ").join(named(sender)),
+                _ => enter(&entered).say(", then send the form"),
             },
             _ => listed(&self.main()),
         }

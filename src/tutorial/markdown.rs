@@ -70,10 +70,12 @@ fn words(words: &Words) -> String {
     words
         .0
         .iter()
-        .map(|part| match part {
-            Part::Text(text) => escape(text),
-            Part::Control(name) => format!("**{}**", escape(name.trim())),
-            Part::Value(text) => format!("“{}”", escape(text)),
+        .enumerate()
+        .map(|(i, part)| match part {
+            Part::Text(text) if i == 0 => escape(text),
+            Part::Text(text) => inline(text),
+            Part::Control(name) => format!("**{}**", inline(name.trim())),
+            Part::Value(text) => format!("“{}”", inline(text)),
             Part::Address(text) => code(text),
         })
         .collect()
@@ -93,9 +95,8 @@ fn code(text: &str) -> String {
 
 /// Marks that Markdown or HTML read are escaped; what some readers turn into links by themselves
 /// (`http://`, `www.`, `@name`) is broken up.
-pub fn escape(text: &str) -> String {
+fn inline(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut line_start = true;
     for (at, c) in text.char_indices() {
         let rest = &text[at..];
         match c {
@@ -110,18 +111,20 @@ pub fn escape(text: &str) -> String {
             ':' if rest.starts_with("://") || rest.starts_with("::") => out.push_str("&#58;"),
             '.' if text[..at].to_ascii_lowercase().ends_with("www") => out.push_str("&#46;"),
             '{' if rest.starts_with("{{") || rest.starts_with("{%") => out.push_str("&#123;"),
-            '#' | '+' | '-' | '=' if line_start => {
-                out.push('\\');
-                out.push(c);
-            }
-            '.' | ')' if at > 0 && text[..at].chars().all(|c| c.is_ascii_digit()) => {
-                out.push('\\');
-                out.push(c);
-            }
             c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
-        line_start = false;
     }
     out
+}
+
+/// As [`inline`], for text that begins a line, where more marks are read.
+pub fn escape(text: &str) -> String {
+    let text = inline(text);
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    match text[digits..].chars().next() {
+        Some('#' | '+' | '-' | '=') if digits == 0 => format!("\\{text}"),
+        Some('.' | ')') if digits > 0 => format!("{}\\{}", &text[..digits], &text[digits..]),
+        _ => text,
+    }
 }

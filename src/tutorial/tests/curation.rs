@@ -18,7 +18,7 @@ fn r61_failures_waits_and_skipped_steps_are_left_out_and_micro_actions_merged() 
             "Sign in with the code-host-user account",
             "Click demo",
             "Click Add a README",
-            "Fill in File content and Commit message and click Commit changes",
+            "Fill in File content and Commit message, then click Commit changes",
         ]
     );
     assert_eq!(tutorial.steps[4].actions.len(), 3);

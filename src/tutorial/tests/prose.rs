@@ -189,7 +189,7 @@ fn the_request_offers_only_the_steps_there_are() {
     let (prompt, schema) = request(&tutorial());
     assert!(
         prompt.contains(
-            "step 5: Fill in “File content” and “Commit message” and click “Commit changes”"
+            "step 5: Fill in “File content” and “Commit message”, then click “Commit changes”"
         ),
         "{prompt}"
     );
