@@ -71,10 +71,30 @@ pub fn compare(approved: Option<&str>, now: &str, volatile: &[Pattern]) -> Compa
     if old == new {
         return Compared::Same;
     }
-    let diff = TextDiff::from_lines(&old, &new)
+    Compared::Differs {
+        diff: diff(&old, &new),
+    }
+}
+
+/// A unified diff; what nobody sees is written out, so that a difference can be found (case 095).
+pub(super) fn diff(old: &str, new: &str) -> String {
+    let shown = |text: &str| -> String {
+        let lines = text.lines().map(crate::text::visible);
+        lines.map(|line| format!("{line}\n")).collect()
+    };
+    let (old, new) = (shown(old), shown(new));
+    TextDiff::from_lines(&old, &new)
         .unified_diff()
         .context_radius(2)
         .header("approved", "this run")
-        .to_string();
-    Compared::Differs { diff }
+        .to_string()
+}
+
+/// Patterns of `volatile` that fit nowhere in a text: probably spelt for another page (case 089).
+pub fn idle<'p>(text: &str, volatile: &'p [Pattern]) -> Vec<&'p Pattern> {
+    let fits = |pattern: &Pattern| match pattern {
+        Pattern::Literal(literal) => text.contains(literal.as_str()),
+        Pattern::Regex(pattern) => Regex::new(pattern).is_ok_and(|r| r.is_match(text)),
+    };
+    volatile.iter().filter(|p| !fits(p)).collect()
 }

@@ -6,14 +6,20 @@
 mod accept;
 mod compare;
 mod lock;
+pub mod picture;
+mod pictures;
+mod records;
+mod review;
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
 
-pub use accept::{Accepted, Item, accept, orphans, pending};
-pub use compare::{Compared, compare, normalise};
+pub use accept::{Accepted, Item, accept, accept_checked, orphans, pending, remove_orphans};
+pub use compare::{Compared, compare, idle, normalise};
 pub use lock::{LOCK_FORMAT, Lock, LockEntry, LockValue, LockedGoal};
+pub use records::{CoveredArea, PictureRecord, RECORD_FORMAT, RecordError, verify_records};
+pub use review::{PictureChange, ReviewItem, items, reject};
 
 /// The two files that are approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +76,14 @@ pub enum SnapshotError {
     Unwritable { path: PathBuf, reason: String },
     #[error("nothing of `{name}` is pending{near}")]
     NothingPending { name: String, near: String },
+    #[error(
+        "{path}: the pending tutorial shows this picture, but it is not there; run the scenario again"
+    )]
+    NoPicture { path: PathBuf },
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error("{path}: not taken over: {reason}")]
+    Refused { path: PathBuf, reason: String },
 }
 
 impl Approved {
@@ -114,7 +128,49 @@ pub fn propose(root: &Path, id: &str, kind: Kind, text: &str) -> Result<PathBuf,
     Ok(path)
 }
 
+/// Proposes a tutorial with its pictures and records (`pictures/` of the run's tutorial). Pictures
+/// come first: a pending text never names pictures of an older proposal.
+pub fn propose_tutorial(
+    root: &Path,
+    id: &str,
+    markdown: &str,
+    pictures_dir: Option<&Path>,
+) -> Result<PathBuf, SnapshotError> {
+    match pictures_dir {
+        Some(from) => pictures::propose(root, id, from)?,
+        None => pictures::clear_pending(root, id)?,
+    }
+    propose(root, id, Kind::Tutorial, markdown)
+}
+
 /// Takes a pending file away that is no longer true (the run agrees with what is approved).
 pub fn withdraw(root: &Path, id: &str, kind: Kind) {
     let _ = std::fs::remove_file(kind.pending_path(root, id));
+    if kind == Kind::Tutorial {
+        let _ = pictures::clear_pending(root, id);
+    }
+}
+
+/// The pattern a version control system has to ignore, so that nothing pending is committed by
+/// mistake (case 093).
+pub const IGNORED: &str = "*.new";
+
+/// Puts [`IGNORED`] into the suite's `.gitignore` unless it is there; gives whether it wrote.
+pub fn ignore_pending(root: &Path) -> Result<bool, SnapshotError> {
+    let path = root.join(".gitignore");
+    let text = read_if_there(&path)?.unwrap_or_default();
+    if text.lines().any(|line| line.trim() == IGNORED) {
+        return Ok(false);
+    }
+    let gap = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    let text = format!("{text}{gap}# Snapshots that wait for review.\n{IGNORED}\n");
+    crate::store::write(&path, text.as_bytes()).map_err(|e| SnapshotError::Unwritable {
+        path: path.clone(),
+        reason: e.to_string(),
+    })?;
+    Ok(true)
 }

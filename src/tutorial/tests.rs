@@ -1,0 +1,7 @@
+//! Tutorials from journals as runs write them.
+
+mod journal;
+
+mod curation;
+mod exports;
+mod prose;
