@@ -56,7 +56,9 @@ impl Broker {
         let answer = match acts::prepare(&self.realm(), &context, id, purpose).await {
             Ok(answer) => answer,
             // Its document went away: so did the element.
-            Err(page::ReadError::Call(page::CallFault::Gone(_))) => return Ok(Err(Unfit::Rerendered)),
+            Err(page::ReadError::Call(page::CallFault::Gone(_))) => {
+                return Ok(Err(Unfit::Rerendered));
+            }
             Err(error) => return Err(error.into()),
         };
         self.spent("act", began);

@@ -142,7 +142,9 @@ impl Broker {
         })
     }
 
-    async fn look_and_probe(&mut self) -> Result<(std::sync::Arc<page::Observation>, Probe), BrokerError> {
+    async fn look_and_probe(
+        &mut self,
+    ) -> Result<(std::sync::Arc<page::Observation>, Probe), BrokerError> {
         let observation = self.look().await?;
         Ok((observation, self.probe().await?))
     }

@@ -181,7 +181,9 @@ pub enum Happening {
         url: String,
     },
     /// A request whose address holds a registered secret; stopped.
-    SecretInUrl { host: String },
+    SecretInUrl {
+        host: String,
+    },
     /// A request that changes something and that nobody declared; ends the scenario.
     UndeclaredWrite {
         method: String,

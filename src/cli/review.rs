@@ -47,7 +47,12 @@ pub fn review(args: &ReviewArgs, say: &Say) -> i32 {
             continue;
         }
         match ask() {
-            Some('a') => match snapshot::accept(root, std::slice::from_ref(&item.id)) {
+            Some('a') => match snapshot::accept_checked(
+                root,
+                std::slice::from_ref(&item.id),
+                Some(item.kind),
+                &|_, _| Ok(()),
+            ) {
                 Ok(accepted) => accepted.iter().for_each(|one| {
                     say.line(&format!(
                         "accepted  {}",
@@ -57,7 +62,9 @@ pub fn review(args: &ReviewArgs, say: &Say) -> i32 {
                 Err(error) => return say.fail(exit::ENVIRONMENT, &error.to_string()),
             },
             Some('r') => {
-                snapshot::withdraw(root, &item.id, item.kind);
+                if let Err(error) = snapshot::reject(root, item) {
+                    return say.fail(exit::ENVIRONMENT, &error.to_string());
+                }
                 say.line("rejected: the pending file is removed");
             }
             Some('q') | None => break,

@@ -95,7 +95,11 @@ pub enum DriverError {
     Folder(#[from] std::io::Error),
 }
 
-const GONE: [&str; 3] = ["Cannot find context with specified id", "Execution context was destroyed", "Inspected target navigated or closed"];
+const GONE: [&str; 3] = [
+    "Cannot find context with specified id",
+    "Execution context was destroyed",
+    "Inspected target navigated or closed",
+];
 
 impl DriverError {
     /// After these it is unknown whether the command took effect: look again, never repeat.
@@ -124,7 +128,9 @@ impl DriverError {
             "no such alert" => DriverError::NoSuchAlert,
             "invalid session id" => DriverError::Lost,
             // Chromium's words for a document that was replaced while a script call was on its way.
-            "unknown error" if GONE.iter().any(|words| message.contains(words)) => DriverError::NoSuchFrame { command },
+            "unknown error" if GONE.iter().any(|words| message.contains(words)) => {
+                DriverError::NoSuchFrame { command }
+            }
             _ => DriverError::Command {
                 command,
                 error,

@@ -289,8 +289,17 @@ impl<'a> AttemptRun<'a> {
         if let Some(page) = self.broker.last()
             && (page.url.starts_with("chrome-error:") || page.url.starts_with("about:neterror"))
         {
-            let title = page.documents.first().map(|d| crate::text::cut(&crate::text::fold::fold(&d.text), 200)).unwrap_or_default();
-            return Err(Fault::failed("load_failed", "the browser shows an error page instead of the site").seen([title]).at(step));
+            let title = page
+                .documents
+                .first()
+                .map(|d| crate::text::cut(&crate::text::fold::fold(&d.text), 200))
+                .unwrap_or_default();
+            return Err(Fault::failed(
+                "load_failed",
+                "the browser shows an error page instead of the site",
+            )
+            .seen([title])
+            .at(step));
         }
         let mut done = done;
         if matches!(

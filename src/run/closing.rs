@@ -101,10 +101,12 @@ fn propose_tutorial(
     wanted: Verdict,
     diff: Option<String>,
 ) {
-    match {
-        let _ = pictures;
-        snapshot::propose(&context.suite_root, id, Kind::Tutorial, markdown)
-    } {
+    match snapshot::propose_tutorial(
+        &context.suite_root,
+        id,
+        markdown,
+        Some(pictures).filter(|p| p.is_dir()),
+    ) {
         Ok(path) => verdict(
             say,
             Kind::Tutorial,

@@ -631,13 +631,20 @@ async fn start(fixture: &Fixture, context: &RunContext) -> Result<Running, Strin
 }
 
 /// Passwords, codes and keys. User names are no secret to their own site and stand in its addresses.
-fn never_in_addresses(credentials: &BTreeMap<String, Credential>, model_key: Option<&crate::secrets::Secret>) -> Scrubber {
+fn never_in_addresses(
+    credentials: &BTreeMap<String, Credential>,
+    model_key: Option<&crate::secrets::Secret>,
+) -> Scrubber {
     let scrubber = Scrubber::new();
     if let Some(key) = model_key {
         scrubber.register_key("model", key);
     }
     for (name, credential) in credentials {
-        for (field, value) in credential.fields.iter().filter(|(field, _)| *field != "username") {
+        for (field, value) in credential
+            .fields
+            .iter()
+            .filter(|(field, _)| *field != "username")
+        {
             scrubber.register(name, field, value, Kind::Password);
         }
     }

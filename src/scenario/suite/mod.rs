@@ -115,7 +115,9 @@ impl Suite {
 
     fn fits(&self, name: &str, id: &str) -> bool {
         let plain = name.trim_start_matches("./").trim_end_matches('/');
-        let folder = id.strip_prefix(plain).is_some_and(|rest| rest.starts_with('/'));
+        let folder = id
+            .strip_prefix(plain)
+            .is_some_and(|rest| rest.starts_with('/'));
         if plain == id || folder || Glob::new(plain).matches(id) {
             return true;
         }
