@@ -116,14 +116,21 @@ impl AttemptRun<'_> {
             .broker
             .goto(&url, self.timeout_of(step).max(Duration::from_secs(15)))
             .await?;
-        self.said_acted(
-            step,
-            "goto",
-            &format!("Go to {}", crate::page::shown_address(url.as_str())),
-            None,
-            None,
-            None,
-        );
+        let shown = crate::page::shown_address(match &arrival {
+            Arrival::Arrived { url, .. } => url,
+            _ => url.as_str(),
+        });
+        self.say.say(What::Acted(Acted {
+            step: step.place.clone(),
+            primitive: "goto".into(),
+            says: format!("Go to {shown}"),
+            url: shown,
+            effect: None,
+            role: None,
+            name: None,
+            value: None,
+            reason: None,
+        }));
         match arrival {
             Arrival::Arrived { note, .. } => Ok(Done {
                 notes: note.into_iter().collect(),
