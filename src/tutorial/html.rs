@@ -13,7 +13,7 @@ pub(super) const STYLE: &str = include_str!("html/tutorial.css");
 pub fn render(tutorial: &Tutorial, picture: &dyn Fn(&str) -> Option<Vec<u8>>) -> String {
     let mut body = format!("<header>\n<h1>{}</h1>\n", escape(&tutorial.title));
     if tutorial.partial() {
-        body.push_str("<p class=\"partial\"><strong>Partial.</strong> This run did not get to its end; what follows is how far it got.</p>\n");
+        body.push_str("<div class=\"partial\"><strong>Partial.</strong> This run did not get to its end; what follows is how far it got.</div>\n");
     }
     tutorial
         .introduction
