@@ -114,17 +114,20 @@ fn around(canvas: &RgbImage, mark: &Mark, scale: f32) -> (f32, f32, f32, f32) {
 fn dot(canvas: &mut RgbImage, mark: &Mark, scale: f32) {
     let Some([x, y]) = mark.point else { return };
     let (x, y) = (x as f32 * scale, y as f32 * scale);
-    disc(canvas, x, y, 8.0, ACCENT, 0.25);
-    disc(canvas, x, y, 5.5, WHITE, 0.95);
-    disc(canvas, x, y, 4.0, ACCENT, 1.0);
+    // The halo shows the place, the small middle leaves the label readable.
+    disc(canvas, x, y, 10.0, ACCENT, 0.22);
+    disc(canvas, x, y, 4.2, WHITE, 0.9);
+    disc(canvas, x, y, 3.0, ACCENT, 1.0);
 }
 
-/// The number in a disc on the outline's upper left corner.
+/// The number in a disc on the outline's left side: labels stand above a control more often than
+/// before it.
 fn badge(canvas: &mut RgbImage, mark: &Mark, scale: f32) {
     const RADIUS: f32 = 12.0;
     let (cx, cy, hw, hh) = around(canvas, mark, scale);
-    let x = (cx - hw).clamp(RADIUS + 2.0, canvas.width() as f32 - RADIUS - 2.0);
-    let y = (cy - hh).clamp(RADIUS + 2.0, canvas.height() as f32 - RADIUS - 2.0);
+    let inside = |n: f32, size: u32| n.min(size as f32 - RADIUS - 2.0).max(RADIUS + 2.0);
+    let x = inside(cx - hw - RADIUS + 4.0, canvas.width());
+    let y = inside((cy - hh + RADIUS + 4.0).min(cy), canvas.height());
     disc(canvas, x, y, RADIUS + 1.8, WHITE, 1.0);
     disc(canvas, x, y, RADIUS, ACCENT, 1.0);
     let digits: Vec<u32> = mark

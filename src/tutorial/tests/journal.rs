@@ -53,11 +53,10 @@ impl Play {
             verb: "goto",
             says: &format!("Go to {start}"),
             written: "start",
-            on: start,
+            on: "",
             to: start,
             ..Do::default()
         });
-        play.step = 0;
         play
     }
 
@@ -74,11 +73,11 @@ impl Play {
     }
 
     pub fn step(&mut self, one: Do) -> &mut Self {
-        self.step += 1;
         let place = match one.by {
             Some("planner") => format!("p{}", self.step),
             _ => self.step.to_string(),
         };
+        self.step += 1;
         let status = one.status.unwrap_or(Status::Passed);
         self.say(What::StepStarted(StepStarted {
             step: place.clone(),
