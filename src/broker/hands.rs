@@ -27,6 +27,13 @@ pub struct Prepared {
     pub(super) node: Node,
 }
 
+impl Prepared {
+    /// The node as it was read.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+}
+
 /// The outcome of what the page allowed or not; the outer error is the browser's.
 pub(super) type Fit<T> = Result<Result<T, Unfit>, BrokerError>;
 
@@ -84,6 +91,9 @@ impl Broker {
                     node,
                 })
             }
+            Err(Obstacle::ReadOnly) => Err(Unfit::ReadOnly {
+                why: super::fields::read_only_words(&node).into(),
+            }),
             Err(obstacle) => Err(self.unfit(obstacle)),
         })
     }

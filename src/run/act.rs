@@ -176,8 +176,10 @@ impl AttemptRun<'_> {
             let Some(Ready { pick, prepared }) = self.ready(step, wanted, &primitive).await? else {
                 return Ok(Done::skipped());
             };
+            let node = prepared.node().clone();
             match self.broker.perform(prepared, &primitive).await? {
                 Ok(effect) => {
+                    self.filled(&primitive, &node);
                     self.said_acted(
                         step,
                         primitive.word(),
@@ -434,6 +436,7 @@ impl AttemptRun<'_> {
         lines: &[crate::scenario::Expectation],
         within: Duration,
     ) -> Result<(), Fault> {
+        self.mend_while_waiting(lines, within).await?;
         let facts = Facts {
             data: &self.data,
             downloads: &self.downloads,
@@ -454,7 +457,8 @@ impl AttemptRun<'_> {
             "expectation",
             format!("`{line}` did not hold within {} s", within.as_secs_f32()),
         )
-        .seen(seen))
+        .seen(seen)
+        .seen(self.tabs_left_aside()))
     }
 
     async fn extract(

@@ -14,6 +14,7 @@ mod goal;
 mod human;
 mod locks;
 mod look;
+mod mend;
 mod pictures;
 mod servers;
 mod settings;
