@@ -22,9 +22,11 @@ pub fn describe(role: &str, name: &str) -> String {
 
 /// The nearest place a person would name: `dialog "Welcome"`, `row "Order 7"`, `navigation`.
 pub fn place_of(observation: &Observation, id: NodeId) -> Option<String> {
+    let own = observation.node(id).map(|n| fold_case(&n.name));
     observation
         .ancestors(id)
-        .find(|(_, n)| tells_place(n))
+        // A cell or item that holds nothing else tells no more than the thing itself.
+        .find(|(_, n)| tells_place(n) && own != Some(fold_case(&n.name)))
         .map(|(id, n)| {
             let role = place_word(n);
             if !n.name.is_empty() {
@@ -49,42 +51,43 @@ pub(super) fn place_word(node: &Node) -> &str {
 }
 
 pub(super) fn is_place(node: &Node) -> bool {
-    place_word(node) != node.role || matches!(
-        node.role.as_str(),
-        "dialog"
-            | "alertdialog"
-            | "region"
-            | "navigation"
-            | "banner"
-            | "contentinfo"
-            | "main"
-            | "complementary"
-            | "form"
-            | "search"
-            | "row"
-            | "listitem"
-            | "article"
-            | "group"
-            | "toolbar"
-            | "menu"
-            | "menubar"
-            | "table"
-            | "grid"
-            | "list"
-            | "listbox"
-            | "tabpanel"
-            | "radiogroup"
-            | "figure"
-            | "tree"
-            | "treeitem"
-            | "cell"
-            | "gridcell"
-            | "alert"
-            | "status"
-            | "tablist"
-            | "option"
-            | "iframe"
-    )
+    place_word(node) != node.role
+        || matches!(
+            node.role.as_str(),
+            "dialog"
+                | "alertdialog"
+                | "region"
+                | "navigation"
+                | "banner"
+                | "contentinfo"
+                | "main"
+                | "complementary"
+                | "form"
+                | "search"
+                | "row"
+                | "listitem"
+                | "article"
+                | "group"
+                | "toolbar"
+                | "menu"
+                | "menubar"
+                | "table"
+                | "grid"
+                | "list"
+                | "listbox"
+                | "tabpanel"
+                | "radiogroup"
+                | "figure"
+                | "tree"
+                | "treeitem"
+                | "cell"
+                | "gridcell"
+                | "alert"
+                | "status"
+                | "tablist"
+                | "option"
+                | "iframe"
+        )
 }
 
 /// Places worth printing: all but the anonymous boxes every page is full of.

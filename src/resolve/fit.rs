@@ -73,7 +73,7 @@ pub fn fits(verb: Verb, node: &Node) -> Option<Fit> {
             {
                 Some(Fit::Second)
             } else if verb == Verb::Form
-                && (BOXES.contains(&role) || matches!(role, "radiogroup" | "listbox"))
+                && (BOXES.contains(&role) || matches!(role, "radiogroup" | "listbox" | "group"))
             {
                 Some(Fit::Second)
             } else if node.interactive && node.states.multiline {
@@ -85,6 +85,8 @@ pub fn fits(verb: Verb, node: &Node) -> Option<Fit> {
         Verb::Select => match role {
             "combobox" | "listbox" => Some(Fit::Best),
             "radiogroup" | "menu" | "tablist" | "tree" => Some(Fit::Second),
+            // A fieldset of radio buttons has no role of its own.
+            "group" => Some(Fit::Last),
             "button" | "textbox" if node.states.has_popup => Some(Fit::Second),
             _ => None,
         },

@@ -20,8 +20,8 @@ use super::emit::Attempt;
 use super::failure::Fault;
 use super::human::Human;
 use super::locks::LockWork;
-use super::mend::Filled;
 use super::look::{self, EndState, Facts};
+use super::mend::Filled;
 use super::settings::RunContext;
 
 /// Everything one attempt holds. Owns its broker; nothing of it outlives the attempt.
