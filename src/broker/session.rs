@@ -20,7 +20,7 @@ use crate::policy::{AllowSet, Gate, WindowId};
 use crate::scenario::{DialogAnswer, Step};
 use crate::secrets::{Credential, Scrubber};
 
-use super::types::{Answer, Arrival, BrokerError, Limits};
+use super::types::{Answer, Arrival, BrokerError, Happening, Limits};
 use super::watch::{StepRules, Watch};
 
 /// Nothing begun or ended on the network for so long: quiet.
@@ -143,6 +143,9 @@ impl From<page::ReadError> for BrokerError {
         }
     }
 }
+
+/// A tab that has arrived answers within this.
+const TAB_ANSWERS: Duration = Duration::from_secs(2);
 
 impl Broker {
     pub async fn open(browser: &Browser, setup: Setup) -> Result<Self, BrokerError> {
@@ -361,10 +364,38 @@ impl Broker {
             self.tab.activate().await?;
             self.last = None;
             self.watch.arrived(self.limits.navigation).await;
+            self.open_again_if_deaf().await?;
         }
         // A hidden opener stops painting and clicking (measured): a pop-up does not stay in front.
         if std::mem::take(&mut self.watch.state().behind) {
             self.tab.activate().await?;
+        }
+        Ok(())
+    }
+
+    /// Chromium 156 answers no call into a pop-up that shares the process of its opener and was
+    /// opened at an address (measured; a document loaded afterwards is fine): it is opened again.
+    async fn open_again_if_deaf(&mut self) -> Result<(), BrokerError> {
+        let realm = DriverRealm {
+            tab: &self.tab,
+            deadline: TAB_ANSWERS,
+        };
+        let answer = page::call(&realm, self.tab.id(), "twoFrames", &[], None).await;
+        if !matches!(
+            answer,
+            Err(page::ReadError::Call(page::CallFault::TimedOut(_)))
+        ) {
+            return Ok(());
+        }
+        let address = self.tab.tree().await?.url;
+        if address.starts_with("http") && address_allowed(&self.allow, &address) {
+            self.tab
+                .navigate(&address, Wait::Interactive, self.limits.navigation)
+                .await?;
+            self.watch
+                .state()
+                .happenings
+                .push(Happening::TabOpenedAgain);
         }
         Ok(())
     }

@@ -160,6 +160,8 @@ pub enum Happening {
         answer: String,
         expected: bool,
     },
+    /// The followed tab could not be read as it was opened, so its address was opened again.
+    TabOpenedAgain,
     TabOpened {
         url: String,
         followed: bool,

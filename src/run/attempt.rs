@@ -372,6 +372,9 @@ impl<'a> AttemptRun<'a> {
                     }
                     self.say.say(What::TabOpened { url, followed });
                 }
+                Happening::TabOpenedAgain => self
+                    .say
+                    .note("the new tab could not be read; its address was opened again"),
                 Happening::TabClosed => self.say.note("the page closed its tab"),
                 Happening::Download {
                     name,
