@@ -79,7 +79,7 @@ impl<'a> AttemptRun<'a> {
             data: Value::Object(Map::new()),
             downloads: Vec::new(),
             signed_in_by: None,
-            human: context.human.clone(),
+            human: context.human,
             lock: LockWork::new(planned.approved.clone(), context.mode),
             model_calls: 0,
             tokens: 0,
@@ -305,7 +305,7 @@ impl<'a> AttemptRun<'a> {
         let (status, failure, notes) = match &result {
             Ok(done) if done.skipped => (Status::Skipped, None, done.notes.clone()),
             Ok(done) => (Status::Passed, None, done.notes.clone()),
-            Err(fault) => (fault.status, Some(fault.failure.clone()), Vec::new()),
+            Err(fault) => (fault.status, Some((*fault.failure).clone()), Vec::new()),
         };
         if step.step.picture != Some(Picture::Drop) || failure.is_some() {
             self.picture(&step.place).await;
@@ -706,7 +706,7 @@ impl<'a> AttemptRun<'a> {
                 }),
                 None,
             ),
-            Err((step, fault)) => (fault.status, Some(fault.failure), step),
+            Err((step, fault)) => (fault.status, Some(*fault.failure), step),
         };
         let reason = failure
             .as_ref()

@@ -440,7 +440,7 @@ impl AttemptRun<'_> {
             status: fault.status,
             failure: Some(Failure {
                 excerpt: None,
-                ..fault.failure.clone()
+                ..(*fault.failure).clone()
             }),
             notes: Vec::new(),
             ms: 0,
