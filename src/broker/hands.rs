@@ -37,6 +37,11 @@ impl Prepared {
             && (rect.y..=rect.y + rect.height).contains(&self.point.y);
         !self.point.on_label && !inside
     }
+
+    /// The node as it was read.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
 }
 
 /// The outcome of what the page allowed or not; the outer error is the browser's.
@@ -96,6 +101,9 @@ impl Broker {
                     node,
                 })
             }
+            Err(Obstacle::ReadOnly) => Err(Unfit::ReadOnly {
+                why: super::fields::read_only_words(&node).into(),
+            }),
             Err(obstacle) => Err(self.unfit(obstacle)),
         })
     }

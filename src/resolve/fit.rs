@@ -146,6 +146,9 @@ pub fn role_matches(wanted: &str, node: &Node) -> bool {
         "img" => node.role == "image",
         "textbox" => node.role == "searchbox" || is_typed_input(node),
         "presentation" => node.role == "none",
+        // Inside an article or main they are no landmarks, but authors see and name them all the same.
+        "banner" => node.tag == "header" && node.role == "generic",
+        "contentinfo" => node.tag == "footer" && node.role == "generic",
         "text" => true,
         _ => false,
     }

@@ -193,8 +193,10 @@ impl AttemptRun<'_> {
                 said = true;
                 self.say_resolved(step, &pick);
             }
+            let node = prepared.node().clone();
             match self.broker.perform(prepared, &primitive).await? {
                 Ok(effect) => {
+                    self.filled(&primitive, &node);
                     self.said_acted(
                         step,
                         primitive.word(),
@@ -451,6 +453,7 @@ impl AttemptRun<'_> {
         lines: &[crate::scenario::Expectation],
         within: Duration,
     ) -> Result<(), Fault> {
+        self.mend_while_waiting(lines, within).await?;
         let facts = Facts {
             data: &self.data,
             downloads: &self.downloads,
@@ -471,7 +474,8 @@ impl AttemptRun<'_> {
             "expectation",
             format!("`{line}` did not hold within {} s", within.as_secs_f32()),
         )
-        .seen(seen))
+        .seen(seen)
+        .seen(self.tabs_left_aside()))
     }
 
     async fn extract(

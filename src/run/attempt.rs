@@ -21,6 +21,7 @@ use super::failure::Fault;
 use super::human::Human;
 use super::keeping::Keeping;
 use super::locks::LockWork;
+use super::mend::Filled;
 use super::look::{self, EndState, Facts};
 use super::settings::RunContext;
 
@@ -44,6 +45,10 @@ pub struct AttemptRun<'a> {
     acted: Option<Effect>,
     /// Text of the page before the last action; empty once a new document came.
     before_last: String,
+    /// Addresses of tabs that opened and were not followed.
+    aside: Vec<String>,
+    /// Fills a page's start-up may still wipe.
+    pub(super) filled: Vec<Filled>,
     began: Instant,
     times: BTreeMap<String, u64>,
     keeping: Keeping,
@@ -88,6 +93,8 @@ impl<'a> AttemptRun<'a> {
             wrote: false,
             acted: None,
             before_last: String::new(),
+            aside: Vec::new(),
+            filled: Vec::new(),
             began: Instant::now(),
             times: BTreeMap::new(),
             keeping,
@@ -333,8 +340,26 @@ impl<'a> AttemptRun<'a> {
             .await
             .map_err(Fault::from)
             .map_err(|f| f.at(step))?;
+        if step.step.opens_tab && acted.as_ref().is_ok_and(|done| !done.skipped) {
+            let opened = self
+                .broker
+                .await_tab(self.timeout_of(step))
+                .await
+                .map_err(Fault::from)
+                .map_err(|f| f.at(step))?;
+            if !opened {
+                return Err(Fault::failed(
+                    "no_tab",
+                    "the step says it opens a tab, but none was opened",
+                )
+                .help("leave `opens: tab` out if the page stays in its tab")
+                .at(step));
+            }
+        }
         self.judge_happenings(step).map_err(|f| f.at(step))?;
-        let done = acted.map_err(|f| f.at(step))?;
+        let done = acted
+            .map_err(|f| f.seen(self.tabs_left_aside()))
+            .map_err(|f| f.at(step))?;
         if done.skipped {
             return Ok(done);
         }
@@ -381,6 +406,7 @@ impl<'a> AttemptRun<'a> {
                 .push("nothing was seen to change on the page".into());
         }
         if self.broker.documents_loaded() != documents {
+            self.filled.clear();
             self.before_last.clear();
         }
         Ok(done)
@@ -410,6 +436,9 @@ impl<'a> AttemptRun<'a> {
                 }
                 Happening::TabOpened { url, followed } => {
                     let url = crate::page::shown_address(&url);
+                    if !followed {
+                        self.aside.push(url.clone());
+                    }
                     self.say.say(What::TabOpened { url, followed });
                 }
                 Happening::TabClosed => self.say.note("the page closed its tab"),
@@ -476,6 +505,16 @@ impl<'a> AttemptRun<'a> {
         fault.map_or(Ok(()), Err)
     }
 
+    /// Tabs that opened and were not followed: a likely reason why something is not there.
+    pub(super) fn tabs_left_aside(&self) -> Vec<String> {
+        self.aside
+            .iter()
+            .map(|url| {
+                format!("a new tab was opened ({url}) and not followed; `opens: tab` on its step follows it")
+            })
+            .collect()
+    }
+
     async fn await_download(&mut self, wanted: &str, within: Duration) -> Result<(), Fault> {
         let glob = crate::policy::Glob::new(wanted);
         let until = Instant::now() + within.max(Duration::from_secs(30));
@@ -535,6 +574,8 @@ impl<'a> AttemptRun<'a> {
         if lines.is_empty() {
             return Ok(EndState::Completed);
         }
+        self.mend_while_waiting(&lines, super::find::STEP_TIMEOUT)
+            .await?;
         let say = self.say.clone();
         let facts = Facts {
             data: &self.data,

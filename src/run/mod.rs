@@ -15,6 +15,7 @@ mod human;
 mod keeping;
 mod locks;
 mod look;
+mod mend;
 mod pictures;
 mod servers;
 mod settings;
