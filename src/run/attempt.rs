@@ -13,13 +13,14 @@ use crate::event::{
 };
 use crate::plan::{Planned, PlannedStep, StepBy};
 use crate::resolve::Chooser;
-use crate::scenario::{Act, EndStatus, Extract, Picture, say_english as say};
+use crate::scenario::{Act, EndStatus, Extract, Keep, Picture, say_english as say};
 
 use super::act::Done;
 use super::emit::Attempt;
 use super::failure::Fault;
 use super::goal::Reached;
 use super::human::Human;
+use super::keeping::Keeping;
 use super::locks::LockWork;
 use super::look::{self, EndState, Facts};
 use super::settings::RunContext;
@@ -51,6 +52,9 @@ pub struct AttemptRun<'a> {
     before_last: String,
     began: Instant,
     times: BTreeMap<String, u64>,
+    keeping: Keeping,
+    /// The flow whose kept state this attempt rests on.
+    put_back: Option<String>,
 }
 
 /// How an attempt ended.
@@ -71,6 +75,7 @@ impl<'a> AttemptRun<'a> {
         broker: Broker,
         say: Attempt,
         folder: PathBuf,
+        keeping: Keeping,
     ) -> Self {
         Self {
             planned,
@@ -93,6 +98,8 @@ impl<'a> AttemptRun<'a> {
             before_last: String::new(),
             began: Instant::now(),
             times: BTreeMap::new(),
+            keeping,
+            put_back: None,
         }
     }
 
@@ -117,6 +124,18 @@ impl<'a> AttemptRun<'a> {
             ));
         }
         let ended = self.verdict(result);
+        if !ended.as_expected
+            && let Some(flow) = &self.put_back
+        {
+            // It may have run out: the next scenario signs in anew.
+            let keep = self
+                .planned
+                .keeps
+                .iter()
+                .find(|(name, _)| name == flow)
+                .map_or(Keep::Session, |(_, keep)| *keep);
+            self.keeping.drop_flow(flow, keep);
+        }
         self.save_data();
         let torn = self.broker.close().await;
         if let Err(error) = torn {
@@ -169,11 +188,7 @@ impl<'a> AttemptRun<'a> {
             return Err((Some(open.place), fault));
         }
         if !self.planned.before.is_empty() {
-            for step in &self.planned.before {
-                self.step(step)
-                    .await
-                    .map_err(|fault| (Some(step.place.clone()), fault))?;
-            }
+            self.prepare_state().await?;
             self.step(&open)
                 .await
                 .map_err(|fault| (Some(open.place.clone()), fault))?;
@@ -211,6 +226,60 @@ impl<'a> AttemptRun<'a> {
                 }
             }
         }
+    }
+
+    /// Flow fixtures, in order: carried out, or put back where their state was kept.
+    async fn prepare_state(&mut self) -> Result<(), (Option<String>, Fault)> {
+        let planned = self.planned;
+        let keeps: BTreeMap<&str, Keep> = planned
+            .keeps
+            .iter()
+            .map(|(name, keep)| (name.as_str(), *keep))
+            .collect();
+        let mut at = 0;
+        while at < planned.before.len() {
+            let flow = planned.before[at]
+                .place
+                .split('.')
+                .next()
+                .unwrap_or_default();
+            let steps: Vec<&PlannedStep> = planned.before[at..]
+                .iter()
+                .take_while(|s| s.place.split('.').next() == Some(flow))
+                .collect();
+            at += steps.len();
+            let keep = keeps.get(flow).copied();
+            if let Some(kept) = keep.and_then(|keep| self.keeping.get(flow, keep)) {
+                self.broker
+                    .put_back(&kept)
+                    .await
+                    .map_err(|e| (None, e.into()))?;
+                self.signed_in_by
+                    .get_or_insert_with(|| "already signed in".into());
+                self.say.note(format!(
+                    "`{flow}` was kept from before; its steps were not needed"
+                ));
+                self.put_back = Some(flow.to_owned());
+                continue;
+            }
+            for step in steps {
+                self.step(step)
+                    .await
+                    .map_err(|fault| (Some(step.place.clone()), fault))?;
+            }
+            if let Some(keep) = keep {
+                let kept = self.broker.keep().await.map_err(|e| (None, e.into()))?;
+                let origin = url::Url::parse(&planned.scenario.start.value)
+                    .map(|u| u.origin().ascii_serialization())
+                    .unwrap_or_default();
+                if let Err(why) = self.keeping.put(flow, keep, &origin, kept) {
+                    self.say.note(format!(
+                        "the state of `{flow}` was not kept for later runs: {why}"
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Steps that run whichever way the scenario ended.
