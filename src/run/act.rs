@@ -191,7 +191,8 @@ impl AttemptRun<'_> {
             }
             if !said {
                 said = true;
-                self.say_resolved(step, &pick);
+                let observation = self.broker.last().unwrap_or_default();
+                self.say_resolved(step, wanted, &pick, &observation);
             }
             let node = prepared.node().clone();
             match self.broker.perform(prepared, &primitive).await? {

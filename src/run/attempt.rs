@@ -18,11 +18,12 @@ use crate::scenario::{Act, EndStatus, Extract, Keep, Picture, say_english as say
 use super::act::Done;
 use super::emit::Attempt;
 use super::failure::Fault;
+use super::goal::Reached;
 use super::human::Human;
 use super::keeping::Keeping;
 use super::locks::LockWork;
-use super::mend::Filled;
 use super::look::{self, EndState, Facts};
+use super::mend::Filled;
 use super::settings::RunContext;
 
 /// Everything one attempt holds. Owns its broker; nothing of it outlives the attempt.
@@ -40,7 +41,12 @@ pub struct AttemptRun<'a> {
     pub(super) tokens: u64,
     pub(super) folder: PathBuf,
     choosers: BTreeMap<String, u32>,
-    wrote: bool,
+    /// Changes that were let through.
+    pub(super) writes_sent: u32,
+    /// A step with `write:` was begun: whatever the network says, it is never done twice.
+    write_begun: bool,
+    /// Findings of the last look at the end state.
+    pub(super) last_look: Vec<crate::event::Finding>,
     /// Where the step acted last, for the picture.
     acted: Option<Effect>,
     /// Text of the page before the last action; empty once a new document came.
@@ -90,7 +96,9 @@ impl<'a> AttemptRun<'a> {
             tokens: 0,
             folder,
             choosers: BTreeMap::new(),
-            wrote: false,
+            writes_sent: 0,
+            write_begun: false,
+            last_look: Vec::new(),
             acted: None,
             before_last: String::new(),
             aside: Vec::new(),
@@ -197,19 +205,34 @@ impl<'a> AttemptRun<'a> {
                 .await
                 .map_err(|fault| (Some(step.place.clone()), fault))?;
         }
-        if self.planned.steps.is_empty()
-            && let Some(goal) = self.planned.scenario.goal.clone()
-        {
-            self.reach_goal(&goal.value)
-                .await
-                .map_err(|fault| (None, fault))?;
+        let mut reached = match self.planned.scenario.goal.clone() {
+            Some(goal) if self.planned.steps.is_empty() => Some(
+                self.reach_goal(&goal.value)
+                    .await
+                    .map_err(|fault| (None, fault))?,
+            ),
+            _ => None,
+        };
+        loop {
+            if let Some(extract) = &self.planned.scenario.extract {
+                self.extract_into("extract", extract)
+                    .await
+                    .map_err(|fault| (Some("extract".into()), fault))?;
+            }
+            let end = self.end_state().await.map_err(|fault| (None, fault))?;
+            match reached.as_mut() {
+                Some(Reached::Planned(planning)) if end != EndState::Completed => self
+                    .plan_on(planning, &end)
+                    .await
+                    .map_err(|fault| (None, fault))?,
+                _ => {
+                    if let Some(reached) = reached {
+                        self.keep_plan(reached);
+                    }
+                    return Ok(end);
+                }
+            }
         }
-        if let Some(extract) = &self.planned.scenario.extract {
-            self.extract_into("extract", extract)
-                .await
-                .map_err(|fault| (Some("extract".into()), fault))?;
-        }
-        self.end_state().await.map_err(|fault| (None, fault))
     }
 
     /// Flow fixtures, in order: carried out, or put back where their state was kept.
@@ -294,13 +317,15 @@ impl<'a> AttemptRun<'a> {
                 }
             }),
             write: step.step.write.as_ref().map(|w| w.value.clone()),
-            by: if step.by == StepBy::Author {
-                "author".into()
-            } else {
-                "fixture".into()
-            },
+            by: match step.by {
+                StepBy::Author => "author",
+                StepBy::Fixture => "fixture",
+                StepBy::Planner => "planner",
+            }
+            .into(),
         };
         if step.step.write.is_some() {
+            self.write_begun = true;
             self.say.say_durably(What::StepStarted(started));
         } else {
             self.say.say(What::StepStarted(started));
@@ -462,7 +487,7 @@ impl<'a> AttemptRun<'a> {
                     url,
                     because,
                 } => {
-                    self.wrote = true;
+                    self.writes_sent += 1;
                     self.say.say(What::Wrote {
                         method,
                         url: crate::page::shown_address(&url),
@@ -582,6 +607,7 @@ impl<'a> AttemptRun<'a> {
             downloads: &self.downloads,
         };
         let before = self.before_last.clone();
+        let mut last_look = Vec::new();
         let end = look::end_state(
             &mut self.broker,
             &lines,
@@ -589,9 +615,13 @@ impl<'a> AttemptRun<'a> {
             super::find::STEP_TIMEOUT,
             self.planned.scenario.second_look,
             &before,
-            |looked| say.say(What::Looked(looked)),
+            |looked| {
+                last_look.clone_from(&looked.findings);
+                say.say(What::Looked(looked));
+            },
         )
         .await?;
+        self.last_look = last_look;
         self.picture("end").await;
         // A page that moved or wrote while it was looked at is judged like a step's doing.
         let nowhere = PlannedStep::nowhere(self.planned);
@@ -655,6 +685,18 @@ impl<'a> AttemptRun<'a> {
         self.acted = Some(effect.clone());
     }
 
+    pub(super) fn clear_acted(&mut self) {
+        self.acted = None;
+    }
+
+    pub(super) fn has_acted(&self) -> bool {
+        self.acted.is_some()
+    }
+
+    pub(super) fn count_planner(&mut self) {
+        *self.choosers.entry("planner".to_owned()).or_default() += 1;
+    }
+
     pub(super) fn count(&mut self, chooser: Chooser) {
         *self.choosers.entry(chooser.word().to_owned()).or_default() += 1;
     }
@@ -663,7 +705,7 @@ impl<'a> AttemptRun<'a> {
         self.broker.must_stop() || self.context.stop.is_asked()
     }
 
-    fn stop_if_asked(&self) -> Result<(), Fault> {
+    pub(super) fn stop_if_asked(&self) -> Result<(), Fault> {
         if self.context.stop.is_asked() {
             return Err(Fault::new(
                 Status::NotFinished,
@@ -676,7 +718,7 @@ impl<'a> AttemptRun<'a> {
         {
             return Err(Fault::new(
                 Status::OutOfBudget,
-                "time",
+                "out_of_time",
                 format!("the scenario's time of {} s is used up", limit.as_secs()),
             ));
         }
@@ -766,7 +808,7 @@ impl<'a> AttemptRun<'a> {
                 failed_step: step,
                 as_expected,
                 signed_in_by: self.signed_in_by.clone(),
-                wrote: self.wrote,
+                wrote: self.writes_sent > 0,
                 ms: self.began.elapsed().as_millis() as u64,
                 choosers: std::mem::take(&mut self.choosers),
                 model_calls: self.model_calls,
@@ -780,7 +822,7 @@ impl<'a> AttemptRun<'a> {
         Ended {
             status,
             as_expected,
-            wrote: self.wrote,
+            wrote: self.writes_sent > 0 || self.write_begun,
             lost: reason == "browser_lost",
             lock: (as_expected && status == Status::Passed).then(|| self.lock.finished()),
         }

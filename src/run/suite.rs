@@ -17,10 +17,11 @@ use crate::scenario::{Fixture, FixtureKind, FixtureScope, NetworkMode};
 use crate::secrets::{Credential, Kind, Scrubber};
 use crate::store::RunFolder;
 
-use super::attempt::AttemptRun;
+use super::attempt::{AttemptRun, Ended};
 use super::closing;
 use super::emit::{Attempt, Stream};
 use super::keeping::Keeping;
+use super::rates::Tally;
 use super::servers::Running;
 use super::settings::RunContext;
 
@@ -47,6 +48,8 @@ struct Shared {
     /// Servers with scope `run`, started once.
     common: tokio::sync::Mutex<BTreeMap<String, Arc<Running>>>,
     suggestions: Mutex<Vec<Suggestion>>,
+    /// By place in the plan.
+    tallies: Vec<Mutex<Tally>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -80,11 +83,13 @@ pub async fn run(
             queue.push_back(Job { index, attempt });
         }
     }
+    let tallies = tallies(&plan, context.repeat);
     let shared = Arc::new(Shared {
         plan,
         context,
         stream,
         folder,
+        tallies,
         queue: Mutex::new(parallel),
         common: tokio::sync::Mutex::new(BTreeMap::new()),
         suggestions: Mutex::new(Vec::new()),
@@ -122,6 +127,13 @@ pub async fn run(
         shared.folder,
         shared.context,
     )
+}
+
+fn tallies(plan: &Plan, repeat: u32) -> Vec<Mutex<Tally>> {
+    plan.scenarios
+        .iter()
+        .map(|_| Mutex::new(Tally::new(repeat.max(1))))
+        .collect()
 }
 
 fn header(plan: &Plan, context: &RunContext) -> RunStarted {
@@ -175,11 +187,15 @@ fn refused(planned: &Planned, context: &RunContext) -> Option<(Status, Failure)>
         );
         return Some((Status::Refused, failure("unconfirmed_write", message, help)));
     }
-    if !planned.needs_model {
+    // `--fresh` looks at no lock: then every goal needs a model.
+    let fresh = context.mode.fresh && !planned.goals.is_empty();
+    if !planned.needs_model && !fresh {
         return None;
     }
-    if context.mode.locked {
-        let help = "run without `--locked` once and accept the lock that is proposed".to_owned();
+    if context.mode.is_strict() {
+        let help =
+            "run once with a model and without `--locked`, and accept the lock that is proposed"
+                .to_owned();
         return Some((
             Status::Pending,
             failure("no_lock", "it has a goal and no approved lock".into(), help),
@@ -303,68 +319,79 @@ impl Worker {
 
     async fn one(&mut self, job: Job) {
         let shared = self.shared.clone();
-        let planned = &shared.plan.scenarios[job.index];
         let mut attempt = job.attempt;
         let mut relaunched = false;
         let mut tries = 0;
-        loop {
-            let say = shared.stream.attempt(planned.id(), attempt);
-            let ended = match self.prepare(planned, attempt, &say).await {
-                Ok((broker, folder)) => {
-                    AttemptRun::new(
-                        planned,
-                        &shared.context,
-                        broker,
-                        say.clone(),
-                        folder,
-                        self.keeping.clone(),
-                    )
-                    .run()
-                    .await
-                }
-                Err((status, failure)) => {
-                    say_not_run(&say, planned, status, failure);
-                    closing::after(
-                        &shared.context,
-                        &shared.stream,
-                        planned,
-                        &say,
-                        attempt,
-                        &shared.folder,
-                        None,
-                    )
-                    .await;
-                    return;
-                }
+        let (passed, say) = loop {
+            let (ended, say) = self.attempt(job.index, attempt).await;
+            let Some(ended) = ended else {
+                break (false, say);
             };
-            let passed = ended.as_expected;
-            closing::after(
-                &shared.context,
-                &shared.stream,
-                planned,
-                &say,
-                attempt,
-                &shared.folder,
-                Some(&ended),
-            )
-            .await;
-            if passed || shared.context.stop.is_asked() || ended.wrote {
-                return;
+            if ended.as_expected || shared.context.stop.is_asked() || ended.wrote {
+                break (ended.as_expected, say);
             }
             if ended.lost && !relaunched {
                 // The browser's death is not the scenario's: once more, in a fresh one.
                 relaunched = true;
                 self.close_browser().await;
-            } else if ended.status == Status::Failed
+            } else if worth_a_retry(ended.status)
                 && tries < shared.context.retries
                 && shared.context.repeat <= 1
             {
                 tries += 1;
             } else {
-                return;
+                break (false, say);
             }
-            attempt += 1;
+            attempt = lock(&shared.tallies[job.index]).next_number();
+        };
+        if shared.context.repeat > 1 {
+            let rated = lock(&shared.tallies[job.index]).ended(passed, shared.context.min_rate);
+            if let Some(rated) = rated {
+                say.say(What::Rated(rated));
+            }
         }
+    }
+
+    /// One attempt with everything that belongs to it; `None`: it could not even begin.
+    async fn attempt(&mut self, index: usize, attempt: u32) -> (Option<Ended>, Attempt) {
+        let shared = self.shared.clone();
+        let planned = &shared.plan.scenarios[index];
+        let say = shared.stream.attempt(planned.id(), attempt);
+        let ended = match self.prepare(planned, attempt, &say).await {
+            Ok((broker, folder)) => Some(
+                AttemptRun::new(
+                    planned,
+                    &shared.context,
+                    broker,
+                    say.clone(),
+                    folder,
+                    self.keeping.clone(),
+                )
+                .run()
+                .await,
+            ),
+            Err((status, failure)) => {
+                say_not_run(&say, planned, status, failure);
+                None
+            }
+        };
+        let passed = ended.as_ref().is_some_and(|e| e.as_expected);
+        let offers = passed && {
+            let mut tally = lock(&shared.tallies[index]);
+            !std::mem::replace(&mut tally.offered, true)
+        };
+        closing::after(
+            &shared.context,
+            &shared.stream,
+            planned,
+            &say,
+            attempt,
+            &shared.folder,
+            ended.as_ref(),
+            offers,
+        )
+        .await;
+        (ended, say)
     }
 
     /// Browser, fixtures, secrets, proxy and broker of one attempt.
@@ -633,6 +660,18 @@ impl Worker {
     }
 }
 
+/// What another try may mend: everything that exits with 1. Refusals, outages and interrupts not.
+fn worth_a_retry(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Failed
+            | Status::Stuck
+            | Status::OutOfBudget
+            | Status::NotCompleted
+            | Status::Disagreed
+    )
+}
+
 async fn start(fixture: &Fixture, context: &RunContext) -> Result<Running, String> {
     debug_assert!(matches!(fixture.kind, FixtureKind::Server(_)));
     Running::start(fixture, &context.suite_root)
@@ -691,11 +730,13 @@ pub async fn look(
     folder: RunFolder,
     after: Option<&str>,
 ) -> Result<crate::page::Observation, String> {
+    let tallies = tallies(&plan, 1);
     let shared = Arc::new(Shared {
         plan,
         context,
         stream,
         folder,
+        tallies,
         queue: Mutex::new(VecDeque::new()),
         common: tokio::sync::Mutex::new(BTreeMap::new()),
         suggestions: Mutex::new(Vec::new()),
