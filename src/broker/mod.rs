@@ -5,10 +5,12 @@
 //! a hit test at act time guards it. Secret entry ([`login`]) borrows the broker whole, so that a
 //! picture, a model call or a read of text inside it does not compile.
 
+mod covers;
 mod effect;
 mod extract;
 mod fields;
 mod hands;
+mod held;
 mod happen;
 mod login;
 mod pictures;

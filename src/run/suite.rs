@@ -327,6 +327,7 @@ impl Worker {
                     return;
                 }
             };
+            lock(&shared.suggestions).extend(ended.suggestions.iter().cloned());
             let passed = ended.as_expected;
             closing::after(
                 &shared.context,
@@ -450,6 +451,8 @@ impl Worker {
             gate,
             allow,
             scrubber: scrubber.clone(),
+            run_scrubber: shared.context.scrubber.clone(),
+            masks: target_masks(planned, &shared.context),
             credentials,
             viewport: planned
                 .scenario
@@ -590,18 +593,8 @@ impl Worker {
                 .await
                 .map_err(|_| format!("credential {name}: loading it failed"))?;
             let credential = loaded.map_err(|e| format!("credential {name}: {e}"))?;
-            for (field, value) in &credential.fields {
-                let kind = if field == "username" {
-                    Kind::Username
-                } else {
-                    Kind::Password
-                };
-                scrubber.register(name, field, value, kind);
-                self.shared
-                    .context
-                    .scrubber
-                    .register(name, field, value, kind);
-            }
+            credential.register(&scrubber);
+            credential.register(&self.shared.context.scrubber);
             credentials.insert(name.clone(), credential);
         }
         Ok((scrubber, credentials))
@@ -649,6 +642,19 @@ fn never_in_addresses(
         }
     }
     scrubber
+}
+
+/// `mask:` entries that name controls, with their words.
+fn target_masks(
+    planned: &Planned,
+    context: &RunContext,
+) -> Vec<(crate::scenario::Target, String)> {
+    let all = planned.scenario.mask.iter().chain(&context.masks);
+    all.filter_map(|mask| match &mask.what {
+        crate::scenario::MaskWhat::Target(target) => Some((target.clone(), mask.name.clone())),
+        crate::scenario::MaskWhat::Text(_) => None,
+    })
+    .collect()
 }
 
 fn mask_pattern(pattern: &crate::scenario::Pattern) -> crate::secrets::Pattern {
