@@ -38,6 +38,10 @@ pub struct Setup {
     pub gate: Arc<Mutex<Gate>>,
     pub allow: AllowSet,
     pub scrubber: Scrubber,
+    /// Knows all of the run, for what is searched at its end: codes made on the way go here too.
+    pub run_scrubber: Scrubber,
+    /// Controls to cover, with the word that stands for them.
+    pub masks: Vec<(crate::scenario::Target, String)>,
     pub credentials: BTreeMap<String, Credential>,
     pub viewport: (u32, u32),
     pub locale: Option<String>,
@@ -58,15 +62,21 @@ pub struct Broker {
     pub(super) gate: Arc<Mutex<Gate>>,
     pub(super) allow: AllowSet,
     pub(super) scrubber: Scrubber,
+    pub(super) run_scrubber: Scrubber,
+    pub(super) masks: Vec<(crate::scenario::Target, String)>,
     pub(super) credentials: BTreeMap<String, Credential>,
     pub(super) limits: Limits,
     pub(super) generation: u32,
     pub(super) last: Option<Arc<Observation>>,
     /// Where scrubbed secrets stand in the latest read's documents, for masks.
     pub(super) marks: Vec<Vec<u32>>,
+    /// Elements to cover in pictures, by document, with the reason.
+    pub(super) covers: super::covers::Covers,
     window: Option<WindowId>,
     /// A filled secret is still in the document: structure may be read, nothing else.
     pub(super) held: bool,
+    /// What was filled by hand and is still held.
+    pub(super) by_hand: Option<super::held::Held>,
     /// How far scrollable lists were searched for a missing name.
     pub(super) searched: super::places::Search,
     pub(super) volatile: std::collections::HashSet<String>,
@@ -176,13 +186,17 @@ impl Broker {
             gate: setup.gate,
             allow: setup.allow,
             scrubber: setup.scrubber,
+            run_scrubber: setup.run_scrubber,
+            masks: setup.masks,
             credentials: setup.credentials,
             limits: setup.limits,
             generation: 0,
             last: None,
             marks: Vec::new(),
+            covers: super::covers::Covers::default(),
             window: None,
             held: false,
+            by_hand: None,
             searched: super::places::Search::default(),
             volatile: std::collections::HashSet::new(),
             must_stop: false,
@@ -332,6 +346,7 @@ impl Broker {
                     mut observation,
                     marks,
                 }) => {
+                    self.covers = self.hide_masked(&mut observation).await?;
                     if self.held {
                         without_values(&mut observation);
                     }
@@ -491,6 +506,7 @@ impl Broker {
             self.watch.arrived(self.limits.navigation).await;
         }
         self.drain_network();
+        self.held_settled().await?;
         self.spent("settle", began);
         Ok(())
     }

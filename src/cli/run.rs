@@ -538,7 +538,7 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
                 key = suggestion.key();
                 say.line(&format!("{key}:"));
             }
-            say.line(&format!("  - {suggestion}"));
+            say.line(&format!("  {suggestion}"));
         }
     }
     if std::env::var_os("GITHUB_ACTIONS").is_some() && text {

@@ -71,6 +71,8 @@ pub struct Ended {
     /// Set when the browser went away: the attempt may be started again once, before any write.
     pub lost: bool,
     pub lock: Option<crate::snapshot::Lock>,
+    /// What would let through what was stopped.
+    pub suggestions: Vec<crate::policy::Suggestion>,
 }
 
 impl<'a> AttemptRun<'a> {
@@ -130,7 +132,7 @@ impl<'a> AttemptRun<'a> {
                 fault.failure.message
             ));
         }
-        let ended = self.verdict(result);
+        let mut ended = self.verdict(result);
         if !ended.as_expected
             && let Some(flow) = &self.put_back
         {
@@ -143,6 +145,7 @@ impl<'a> AttemptRun<'a> {
                 .map_or(Keep::Session, |(_, keep)| *keep);
             self.keeping.drop_flow(flow, keep);
         }
+        ended.suggestions = self.broker.suggestions().to_vec();
         self.save_data();
         let torn = self.broker.close().await;
         if let Err(error) = torn {
@@ -595,6 +598,7 @@ impl<'a> AttemptRun<'a> {
         // What is still on its way of the last step is its own; after that nothing is covered.
         self.broker.settle().await?;
         self.broker.close_window();
+        self.broker.release().await?;
         let lines = self.planned.scenario.expect.clone();
         if lines.is_empty() {
             return Ok(EndState::Completed);
@@ -825,6 +829,7 @@ impl<'a> AttemptRun<'a> {
             wrote: self.writes_sent > 0 || self.write_begun,
             lost: reason == "browser_lost",
             lock: (as_expected && status == Status::Passed).then(|| self.lock.finished()),
+            suggestions: Vec::new(),
         }
     }
 
