@@ -53,6 +53,7 @@ impl Broker {
             });
         }
         let began = tokio::time::Instant::now();
+        self.follow().await?;
         let shot = self.masked().await;
         self.spent("picture", began);
         match shot {

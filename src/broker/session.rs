@@ -301,6 +301,11 @@ impl Broker {
         self.last.clone()
     }
 
+    /// How long ago the driven tab's document was asked for.
+    pub fn document_age(&self) -> Duration {
+        self.watch.state().navigation_since.elapsed()
+    }
+
     /// Documents the driven tab has loaded so far.
     pub fn documents_loaded(&self) -> u64 {
         self.watch.state().documents
@@ -357,7 +362,28 @@ impl Broker {
             self.last = None;
             self.watch.arrived(self.limits.navigation).await;
         }
+        // A hidden opener stops painting and clicking (measured): a pop-up does not stay in front.
+        if std::mem::take(&mut self.watch.state().behind) {
+            self.tab.activate().await?;
+        }
         Ok(())
+    }
+
+    /// Waits for the tab a step said it opens, and drives it; `false` if none came.
+    pub async fn await_tab(&mut self, within: Duration) -> Result<bool, BrokerError> {
+        let until = Instant::now() + within;
+        loop {
+            let watch = self.watch.clone();
+            let opened = watch.changed.notified();
+            if !self.watch.state().rules.follow_tab {
+                break;
+            }
+            if tokio::time::timeout_at(until, opened).await.is_err() {
+                return Ok(false);
+            }
+        }
+        self.settle().await?;
+        Ok(true)
     }
 
     // ---- going -----------------------------------------------------------------------------
@@ -467,6 +493,12 @@ impl Broker {
         self.drain_network();
         self.spent("settle", began);
         Ok(())
+    }
+
+    /// Requests of the page are under way.
+    pub(super) fn fetching(&self) -> bool {
+        let network = *self.proxy.quiet().borrow();
+        !network.settled(std::time::Instant::now(), Duration::ZERO)
     }
 
     /// No request of the page under way and no change of the document for two frames.

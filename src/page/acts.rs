@@ -373,6 +373,16 @@ pub async fn scroll_by<R: Realm>(
     truth(realm, context, "scrollBy", &[json!(at), json!(share)]).await
 }
 
+/// Puts box `at` of the last [`scrollers`] to a height in CSS pixels; did it move?
+pub async fn scroll_to<R: Realm>(
+    realm: &R,
+    context: &str,
+    at: usize,
+    top: f64,
+) -> Result<bool, ReadError> {
+    truth(realm, context, "scrollTo", &[json!(at), json!(top)]).await
+}
+
 /// An element a CSS selector found. Its id works in every call here, also where the read did not list it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {

@@ -13,13 +13,15 @@ use crate::event::{
 };
 use crate::plan::{Planned, PlannedStep, StepBy};
 use crate::resolve::Chooser;
-use crate::scenario::{Act, EndStatus, Extract, Picture, say_english as say};
+use crate::scenario::{Act, EndStatus, Extract, Keep, Picture, say_english as say};
 
 use super::act::Done;
 use super::emit::Attempt;
 use super::failure::Fault;
 use super::human::Human;
+use super::keeping::Keeping;
 use super::locks::LockWork;
+use super::mend::Filled;
 use super::look::{self, EndState, Facts};
 use super::settings::RunContext;
 
@@ -43,8 +45,15 @@ pub struct AttemptRun<'a> {
     acted: Option<Effect>,
     /// Text of the page before the last action; empty once a new document came.
     before_last: String,
+    /// Addresses of tabs that opened and were not followed.
+    aside: Vec<String>,
+    /// Fills a page's start-up may still wipe.
+    pub(super) filled: Vec<Filled>,
     began: Instant,
     times: BTreeMap<String, u64>,
+    keeping: Keeping,
+    /// The flow whose kept state this attempt rests on.
+    put_back: Option<String>,
 }
 
 /// How an attempt ended.
@@ -65,6 +74,7 @@ impl<'a> AttemptRun<'a> {
         broker: Broker,
         say: Attempt,
         folder: PathBuf,
+        keeping: Keeping,
     ) -> Self {
         Self {
             planned,
@@ -74,7 +84,7 @@ impl<'a> AttemptRun<'a> {
             data: Value::Object(Map::new()),
             downloads: Vec::new(),
             signed_in_by: None,
-            human: context.human.clone(),
+            human: context.human,
             lock: LockWork::new(planned.approved.clone(), context.mode),
             model_calls: 0,
             tokens: 0,
@@ -83,8 +93,12 @@ impl<'a> AttemptRun<'a> {
             wrote: false,
             acted: None,
             before_last: String::new(),
+            aside: Vec::new(),
+            filled: Vec::new(),
             began: Instant::now(),
             times: BTreeMap::new(),
+            keeping,
+            put_back: None,
         }
     }
 
@@ -109,6 +123,18 @@ impl<'a> AttemptRun<'a> {
             ));
         }
         let ended = self.verdict(result);
+        if !ended.as_expected
+            && let Some(flow) = &self.put_back
+        {
+            // It may have run out: the next scenario signs in anew.
+            let keep = self
+                .planned
+                .keeps
+                .iter()
+                .find(|(name, _)| name == flow)
+                .map_or(Keep::Session, |(_, keep)| *keep);
+            self.keeping.drop_flow(flow, keep);
+        }
         self.save_data();
         let torn = self.broker.close().await;
         if let Err(error) = torn {
@@ -161,11 +187,7 @@ impl<'a> AttemptRun<'a> {
             return Err((Some(open.place), fault));
         }
         if !self.planned.before.is_empty() {
-            for step in &self.planned.before {
-                self.step(step)
-                    .await
-                    .map_err(|fault| (Some(step.place.clone()), fault))?;
-            }
+            self.prepare_state().await?;
             self.step(&open)
                 .await
                 .map_err(|fault| (Some(open.place.clone()), fault))?;
@@ -188,6 +210,60 @@ impl<'a> AttemptRun<'a> {
                 .map_err(|fault| (Some("extract".into()), fault))?;
         }
         self.end_state().await.map_err(|fault| (None, fault))
+    }
+
+    /// Flow fixtures, in order: carried out, or put back where their state was kept.
+    async fn prepare_state(&mut self) -> Result<(), (Option<String>, Fault)> {
+        let planned = self.planned;
+        let keeps: BTreeMap<&str, Keep> = planned
+            .keeps
+            .iter()
+            .map(|(name, keep)| (name.as_str(), *keep))
+            .collect();
+        let mut at = 0;
+        while at < planned.before.len() {
+            let flow = planned.before[at]
+                .place
+                .split('.')
+                .next()
+                .unwrap_or_default();
+            let steps: Vec<&PlannedStep> = planned.before[at..]
+                .iter()
+                .take_while(|s| s.place.split('.').next() == Some(flow))
+                .collect();
+            at += steps.len();
+            let keep = keeps.get(flow).copied();
+            if let Some(kept) = keep.and_then(|keep| self.keeping.get(flow, keep)) {
+                self.broker
+                    .put_back(&kept)
+                    .await
+                    .map_err(|e| (None, e.into()))?;
+                self.signed_in_by
+                    .get_or_insert_with(|| "already signed in".into());
+                self.say.note(format!(
+                    "`{flow}` was kept from before; its steps were not needed"
+                ));
+                self.put_back = Some(flow.to_owned());
+                continue;
+            }
+            for step in steps {
+                self.step(step)
+                    .await
+                    .map_err(|fault| (Some(step.place.clone()), fault))?;
+            }
+            if let Some(keep) = keep {
+                let kept = self.broker.keep().await.map_err(|e| (None, e.into()))?;
+                let origin = url::Url::parse(&planned.scenario.start.value)
+                    .map(|u| u.origin().ascii_serialization())
+                    .unwrap_or_default();
+                if let Err(why) = self.keeping.put(flow, keep, &origin, kept) {
+                    self.say.note(format!(
+                        "the state of `{flow}` was not kept for later runs: {why}"
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Steps that run whichever way the scenario ended.
@@ -236,7 +312,7 @@ impl<'a> AttemptRun<'a> {
         let (status, failure, notes) = match &result {
             Ok(done) if done.skipped => (Status::Skipped, None, done.notes.clone()),
             Ok(done) => (Status::Passed, None, done.notes.clone()),
-            Err(fault) => (fault.status, Some(fault.failure.clone()), Vec::new()),
+            Err(fault) => (fault.status, Some((*fault.failure).clone()), Vec::new()),
         };
         if step.step.picture != Some(Picture::Drop) || failure.is_some() {
             self.picture(&step.place).await;
@@ -264,8 +340,26 @@ impl<'a> AttemptRun<'a> {
             .await
             .map_err(Fault::from)
             .map_err(|f| f.at(step))?;
+        if step.step.opens_tab && acted.as_ref().is_ok_and(|done| !done.skipped) {
+            let opened = self
+                .broker
+                .await_tab(self.timeout_of(step))
+                .await
+                .map_err(Fault::from)
+                .map_err(|f| f.at(step))?;
+            if !opened {
+                return Err(Fault::failed(
+                    "no_tab",
+                    "the step says it opens a tab, but none was opened",
+                )
+                .help("leave `opens: tab` out if the page stays in its tab")
+                .at(step));
+            }
+        }
         self.judge_happenings(step).map_err(|f| f.at(step))?;
-        let done = acted.map_err(|f| f.at(step))?;
+        let done = acted
+            .map_err(|f| f.seen(self.tabs_left_aside()))
+            .map_err(|f| f.at(step))?;
         if done.skipped {
             return Ok(done);
         }
@@ -312,6 +406,7 @@ impl<'a> AttemptRun<'a> {
                 .push("nothing was seen to change on the page".into());
         }
         if self.broker.documents_loaded() != documents {
+            self.filled.clear();
             self.before_last.clear();
         }
         Ok(done)
@@ -341,6 +436,9 @@ impl<'a> AttemptRun<'a> {
                 }
                 Happening::TabOpened { url, followed } => {
                     let url = crate::page::shown_address(&url);
+                    if !followed {
+                        self.aside.push(url.clone());
+                    }
                     self.say.say(What::TabOpened { url, followed });
                 }
                 Happening::TabClosed => self.say.note("the page closed its tab"),
@@ -407,6 +505,16 @@ impl<'a> AttemptRun<'a> {
         fault.map_or(Ok(()), Err)
     }
 
+    /// Tabs that opened and were not followed: a likely reason why something is not there.
+    pub(super) fn tabs_left_aside(&self) -> Vec<String> {
+        self.aside
+            .iter()
+            .map(|url| {
+                format!("a new tab was opened ({url}) and not followed; `opens: tab` on its step follows it")
+            })
+            .collect()
+    }
+
     async fn await_download(&mut self, wanted: &str, within: Duration) -> Result<(), Fault> {
         let glob = crate::policy::Glob::new(wanted);
         let until = Instant::now() + within.max(Duration::from_secs(30));
@@ -466,6 +574,8 @@ impl<'a> AttemptRun<'a> {
         if lines.is_empty() {
             return Ok(EndState::Completed);
         }
+        self.mend_while_waiting(&lines, super::find::STEP_TIMEOUT)
+            .await?;
         let say = self.say.clone();
         let facts = Facts {
             data: &self.data,
@@ -637,7 +747,7 @@ impl<'a> AttemptRun<'a> {
                 }),
                 None,
             ),
-            Err((step, fault)) => (fault.status, Some(fault.failure), step),
+            Err((step, fault)) => (fault.status, Some(*fault.failure), step),
         };
         let reason = failure
             .as_ref()

@@ -20,6 +20,7 @@ use crate::store::RunFolder;
 use super::attempt::AttemptRun;
 use super::closing;
 use super::emit::{Attempt, Stream};
+use super::keeping::Keeping;
 use super::servers::Running;
 use super::settings::RunContext;
 
@@ -270,6 +271,7 @@ struct Worker {
     browser: Option<Browser>,
     deny: Option<DenyAll>,
     servers: BTreeMap<String, Arc<Running>>,
+    keeping: Keeping,
 }
 
 impl Worker {
@@ -279,6 +281,7 @@ impl Worker {
             browser: None,
             deny: None,
             servers: BTreeMap::new(),
+            keeping: Keeping::default(),
         }
     }
 
@@ -308,9 +311,16 @@ impl Worker {
             let say = shared.stream.attempt(planned.id(), attempt);
             let ended = match self.prepare(planned, attempt, &say).await {
                 Ok((broker, folder)) => {
-                    AttemptRun::new(planned, &shared.context, broker, say.clone(), folder)
-                        .run()
-                        .await
+                    AttemptRun::new(
+                        planned,
+                        &shared.context,
+                        broker,
+                        say.clone(),
+                        folder,
+                        self.keeping.clone(),
+                    )
+                    .run()
+                    .await
                 }
                 Err((status, failure)) => {
                     say_not_run(&say, planned, status, failure);
@@ -704,9 +714,16 @@ pub async fn look(
     let mut worker = Worker::new(shared.clone());
     let result = match worker.prepare(planned, 1, &say).await {
         Ok((broker, folder)) => {
-            AttemptRun::new(planned, &shared.context, broker, say, folder)
-                .look_after(after)
-                .await
+            AttemptRun::new(
+                planned,
+                &shared.context,
+                broker,
+                say,
+                folder,
+                Keeping::default(),
+            )
+            .look_after(after)
+            .await
         }
         Err((_, failure)) => Err(failure.message),
     };

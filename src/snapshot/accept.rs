@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Kind, SnapshotError, pictures};
 
+/// Looks at a file's bytes and may refuse them.
+pub type Check<'a> = &'a dyn Fn(&Path, &[u8]) -> Result<(), String>;
+
 /// One pending file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Item {
@@ -103,7 +106,7 @@ pub fn accept_checked(
     root: &Path,
     names: &[String],
     kind: Option<Kind>,
-    check: &dyn Fn(&Path, &[u8]) -> Result<(), String>,
+    check: Check,
 ) -> Result<Vec<Accepted>, SnapshotError> {
     let mut all = pending(root);
     all.retain(|item| kind.is_none_or(|k| k == item.kind));
@@ -142,11 +145,7 @@ fn nothing(name: &str, all: &[Item]) -> SnapshotError {
     }
 }
 
-fn checked(
-    root: &Path,
-    item: &Item,
-    check: &dyn Fn(&Path, &[u8]) -> Result<(), String>,
-) -> Result<(), SnapshotError> {
+fn checked(root: &Path, item: &Item, check: Check) -> Result<(), SnapshotError> {
     let mut paths = vec![item.kind.pending_path(root, &item.id)];
     if item.kind == Kind::Tutorial {
         let text = super::read_if_there(&paths[0])?.unwrap_or_default();

@@ -15,7 +15,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-pub use accept::{Accepted, Item, accept, accept_checked, orphans, pending, remove_orphans};
+pub use accept::{Accepted, Check, Item, accept, accept_checked, orphans, pending, remove_orphans};
 pub use compare::{Compared, compare, idle, normalise};
 pub use lock::{LOCK_FORMAT, Lock, LockEntry, LockValue, LockedGoal};
 pub use records::{CoveredArea, PictureRecord, RECORD_FORMAT, RecordError, verify_records};

@@ -69,6 +69,9 @@ pub enum Wish {
     Drop,
 }
 
+/// Place of the opening of the start address, which the introduction tells.
+const START: &str = "0";
+
 /// The actions that worked and that a reader has to do. Failed, skipped and repeated tries, waits,
 /// checks and the opening of the start address are left out; so is what fixtures did.
 pub fn worth_telling(history: &History) -> Vec<Action> {
@@ -76,7 +79,7 @@ pub fn worth_telling(history: &History) -> Vec<Action> {
     for one in history
         .tries
         .iter()
-        .filter(|t| t.passed() && t.started.by != "fixture")
+        .filter(|t| t.passed() && t.started.by != "fixture" && t.started.step != START)
     {
         for action in of(one) {
             let again = actions.last_mut().filter(|last| same(last, &action));
@@ -88,12 +91,6 @@ pub fn worth_telling(history: &History) -> Vec<Action> {
                 None => actions.push(action),
             }
         }
-    }
-    let start = history.started.as_ref().map(|s| page_of(&s.start));
-    if actions.first().is_some_and(|a| {
-        a.kind == Kind::Goto && Some(&a.page) == start.as_ref() && a.note.is_none()
-    }) {
-        actions.remove(0);
     }
     actions
 }
@@ -124,7 +121,11 @@ fn of(one: &Try) -> Vec<Action> {
                 role: acted.role.clone().unwrap_or_default(),
                 name: tame(acted.name.as_deref().unwrap_or_default(), 80),
                 value: acted.value.clone(),
-                page: page_of(&acted.url),
+                page: page_of(match kind {
+                    // Where it leads is the point; where it was done from is not.
+                    Kind::Goto => acted.says.strip_prefix("Go to ").unwrap_or(&acted.url),
+                    _ => &acted.url,
+                }),
                 at: *at,
                 ..bare(one, kind, "")
             })
@@ -252,12 +253,14 @@ impl Action {
             Kind::Untick if self.role == "switch" => on(Words::of("Switch off ")),
             Kind::Untick => on(Words::of("Untick ")),
             Kind::Upload => on(Words::of("Choose a file for ")),
-            Kind::Press if named => Words::of("Press ")
-                .value(value)
-                .say(" in ")
-                .control(&self.name),
             Kind::Press => {
-                Words::of("Press ").value(if value.is_empty() { "Enter" } else { value })
+                let keys =
+                    Words::of("Press ").control(if value.is_empty() { "Enter" } else { value });
+                if named {
+                    keys.say(" in ").control(&self.name)
+                } else {
+                    keys
+                }
             }
             Kind::Point => on(Words::of("Point at ")),
             Kind::Drag => on(Words::of("Drag ")).say(" to its new place"),

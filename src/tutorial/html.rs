@@ -13,7 +13,7 @@ pub(super) const STYLE: &str = include_str!("html/tutorial.css");
 pub fn render(tutorial: &Tutorial, picture: &dyn Fn(&str) -> Option<Vec<u8>>) -> String {
     let mut body = format!("<header>\n<h1>{}</h1>\n", escape(&tutorial.title));
     if tutorial.partial() {
-        body.push_str("<p class=\"partial\"><strong>Partial.</strong> This run did not get to its end; what follows is how far it got.</p>\n");
+        body.push_str("<div class=\"partial\"><strong>Partial.</strong> This run did not get to its end; what follows is how far it got.</div>\n");
     }
     tutorial
         .introduction
@@ -33,9 +33,9 @@ pub fn render(tutorial: &Tutorial, picture: &dyn Fn(&str) -> Option<Vec<u8>>) ->
         match &step.actions[..] {
             [] => {}
             [one] => {
-                let _ = writeln!(body, "<p>{}.</p>", words(one));
+                let _ = writeln!(body, "<p>{}</p>", words(&one.clone().end()));
             }
-            many => list(&mut body, "ol", many, "."),
+            many => list(&mut body, "ol", many),
         }
         if let Some(shown) = &step.picture {
             figure(&mut body, shown, picture);
@@ -45,16 +45,19 @@ pub fn render(tutorial: &Tutorial, picture: &dyn Fn(&str) -> Option<Vec<u8>>) ->
     if let Some(stopped) = &tutorial.stopped {
         let _ = writeln!(
             body,
-            "<section class=\"stopped\">\n<h2>Where it stopped</h2>\n<p>{}</p>\n</section>",
+            "<section>\n<h2>Where it stopped</h2>\n<p class=\"stopped\">{}</p>",
             words(&stopped.words())
         );
-    }
-    if !tutorial.conclusion.is_empty() || tutorial.result.is_some() {
+        if let Some(shown) = &tutorial.result {
+            figure(&mut body, shown, picture);
+        }
+        body.push_str("</section>\n");
+    } else if !tutorial.conclusion.is_empty() || tutorial.result.is_some() {
         body.push_str("<section class=\"result\">\n<h2>Result</h2>\n");
         match &tutorial.conclusion[..] {
             [] => {}
             [one] => paragraph(&mut body, one),
-            many => list(&mut body, "ul", many, ""),
+            many => list(&mut body, "ul", many),
         }
         if let Some(shown) = &tutorial.result {
             figure(&mut body, shown, picture);
@@ -80,10 +83,10 @@ fn paragraph(out: &mut String, line: &Words) {
     let _ = writeln!(out, "<p>{}</p>", words(line));
 }
 
-fn list(out: &mut String, tag: &str, lines: &[Words], end: &str) {
+fn list(out: &mut String, tag: &str, lines: &[Words]) {
     let _ = writeln!(out, "<{tag}>");
     for line in lines {
-        let _ = writeln!(out, "<li>{}{end}</li>", words(line));
+        let _ = writeln!(out, "<li>{}</li>", words(&line.clone().end()));
     }
     let _ = writeln!(out, "</{tag}>");
 }

@@ -24,10 +24,10 @@ pub fn render(tutorial: &Tutorial) -> String {
         }
         match &step.actions[..] {
             [] => {}
-            [one] => out.push_str(&format!("{}.\n\n", words(one))),
+            [one] => out.push_str(&format!("{}\n\n", words(&one.clone().end()))),
             many => {
                 for (n, action) in many.iter().enumerate() {
-                    out.push_str(&format!("{}. {}.\n", n + 1, words(action)));
+                    out.push_str(&format!("{}. {}\n", n + 1, words(&action.clone().end())));
                 }
                 out.push('\n');
             }
@@ -41,8 +41,8 @@ pub fn render(tutorial: &Tutorial) -> String {
             "## Where it stopped\n\n{}\n\n",
             words(&stopped.words())
         ));
-    }
-    if !tutorial.conclusion.is_empty() || tutorial.result.is_some() {
+        out.extend(tutorial.result.as_ref().map(image));
+    } else if !tutorial.conclusion.is_empty() || tutorial.result.is_some() {
         out.push_str("## Result\n\n");
         match &tutorial.conclusion[..] {
             [] => {}

@@ -6,6 +6,7 @@
 
 mod actions;
 mod draw;
+mod found;
 mod group;
 mod history;
 pub mod html;
@@ -35,7 +36,8 @@ pub fn curate(events: &[Event]) -> Tutorial {
     let wished = history.started.as_ref().and_then(|s| s.tutorial_pictures);
     let limit = wished.map_or(PICTURES, |n| usize::from(n.clamp(1, 7)));
     let stopped = tell::stopped(&history);
-    let has_end = stopped.is_none() && pick::of_end(&history, 1).is_some();
+    let end = |number| pick::of_end(&history, stopped.is_some(), number);
+    let has_end = end(1).is_some();
     // The end state is worth a picture of its own where there is room.
     let room = if has_end && limit > 3 {
         limit - 1
@@ -49,7 +51,7 @@ pub fn curate(events: &[Event]) -> Tutorial {
         .collect();
     let pictures = steps.iter().filter(|s| s.picture.is_some()).count();
     let result = if has_end && pictures < limit {
-        pick::of_end(&history, steps.len() + 1)
+        end(steps.len() + 1)
     } else {
         None
     };

@@ -15,7 +15,7 @@ pub struct Tutorial {
     pub introduction: Vec<Words>,
     pub steps: Vec<Step>,
     pub conclusion: Vec<Words>,
-    /// The end state, where a picture of it exists and the number of pictures allows it.
+    /// The end state, or where the run stopped, if there is a picture of it and room for it.
     pub result: Option<Picture>,
     /// `credential`, `human`, `already signed in`; absent where nobody signed in.
     pub signed_in_by: Option<String>,
@@ -145,6 +145,18 @@ impl Words {
             }
         }
         self
+    }
+
+    /// With a full stop, unless a sentence ends there already.
+    pub fn end(self) -> Self {
+        match self
+            .0
+            .last()
+            .map(|part| part.text().ends_with(['.', '!', '?', '…']))
+        {
+            Some(false) => self.say("."),
+            _ => self,
+        }
     }
 
     /// First letter small, to go on within a sentence.

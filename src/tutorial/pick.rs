@@ -42,15 +42,20 @@ pub fn of_group(history: &History, group: &Group, number: usize, alt: &str) -> O
     Some(picture(frame, number, alt, marks))
 }
 
-/// The end state, as it was looked at.
-pub fn of_end(history: &History, number: usize) -> Option<Picture> {
-    let (_, frame) = history
+/// The end state as it was looked at; of a run that stopped, the last that was seen.
+pub fn of_end(history: &History, stopped: bool, number: usize) -> Option<Picture> {
+    let mut kept = history
         .frames
         .iter()
         .rev()
-        .find(|(_, f)| f.file.is_some() && f.step == "end")?;
-    let mut picture = picture(frame, number, "The page at the end", Vec::new());
-    picture.file = format!("pictures/{number:02}-result.png");
+        .filter(|(_, f)| f.file.is_some());
+    let (_, frame) = kept.find(|(_, f)| stopped || f.step == "end")?;
+    let (name, alt) = match stopped {
+        true => ("stopped", "The page where the run stopped"),
+        false => ("result", "The page at the end"),
+    };
+    let mut picture = picture(frame, number, alt, Vec::new());
+    picture.file = format!("pictures/{number:02}-{name}.png");
     Some(picture)
 }
 
@@ -118,14 +123,18 @@ fn marked(history: &History, action: &Action) -> Option<([i32; 4], Option<[i32; 
     boxed.next_back().filter(|_| last_of_step)
 }
 
-/// Whether the action was done on the page the frame shows.
+/// Whether the action was done on the page the frame shows, at the same size. A scroll bar that comes
+/// or goes makes no difference.
 fn same_view(history: &History, action: &Action, frame: &Frame) -> bool {
-    let size = history
+    const SCROLL_BAR: u32 = 40;
+    let near = |a: u32, b: u32| a.abs_diff(b) <= SCROLL_BAR;
+    let mut own = history
         .frames
         .iter()
-        .find(|(at, f)| (action.from..=action.to).contains(at) && f.target.is_some());
+        .filter(|(at, _)| (action.from..=action.to).contains(at));
+    let as_acted = own.find(|(_, f)| f.target.is_some()).map(|(_, f)| f);
     page_of(&frame.url) == action.page
-        && size.is_none_or(|(_, f)| (f.width, f.height) == (frame.width, frame.height))
+        && as_acted.is_none_or(|f| near(f.width, frame.width) && near(f.height, frame.height))
 }
 
 /// A file name of letters, digits and hyphens, whatever the page calls its controls.

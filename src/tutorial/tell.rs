@@ -1,9 +1,10 @@
 //! Introduction, conclusion, and how far a partial run got: sentences by rules.
 
 use super::actions::credential_of;
+use super::found;
 use super::history::History;
 use super::model::{Stopped, Words, tame};
-use crate::event::{Finding, Status};
+use crate::event::Status;
 
 const PROSE: usize = 400;
 
@@ -86,7 +87,7 @@ pub fn introduction(history: &History) -> Vec<Words> {
 pub fn conclusion(history: &History) -> Vec<Words> {
     let mut lines: Vec<Words> = Vec::new();
     let held = history.findings.iter().filter(|f| f.holds);
-    lines.extend(held.filter_map(found));
+    lines.extend(held.filter_map(found::words));
     for (name, rows) in &history.extracted {
         let words = Words::of("You have read ").control(name);
         lines.push(match rows {
@@ -96,54 +97,6 @@ pub fn conclusion(history: &History) -> Vec<Words> {
         });
     }
     lines
-}
-
-/// One `expect` line in words. Data is for machines and is not told.
-fn found(finding: &Finding) -> Option<Words> {
-    let line = finding
-        .line
-        .trim()
-        .trim_start_matches('{')
-        .trim_end_matches('}')
-        .trim();
-    let (key, rest) = line.split_once(':').unwrap_or(("", line));
-    let rest = unquoted(rest.trim());
-    let words = match key.trim() {
-        "url" if rest.contains('*') => Words::of("The address has the form ").address(&rest),
-        "url" => Words::of("The address is ").address(&rest),
-        "title" => Words::of("The page is called ").value(&rest),
-        "see" => Words::of("The page shows ").value(&rest),
-        "not_see" => Words::of("The page no longer shows ").value(&rest),
-        "element" => element("There is a ", &rest),
-        "no_element" => element("There is no ", &rest),
-        "download" => Words::of("The file ").value(&rest).say(" is downloaded"),
-        "data" => return None,
-        _ => Words::of("This holds: ").value(line),
-    };
-    Some(words.say("."))
-}
-
-/// `heading "demo"` → heading **demo**; anything else stays as written.
-fn element(lead: &str, written: &str) -> Words {
-    let target = written.split(" with ").next().unwrap_or(written);
-    match target.split_once(" \"") {
-        Some((role, name)) if role.chars().all(|c| c.is_ascii_alphabetic() || c == ' ') => {
-            let lead = match lead {
-                "There is a " if role.starts_with(['a', 'e', 'i', 'o', 'u']) => "There is an ",
-                lead => lead,
-            };
-            Words::of(format!("{lead}{role} ")).control(name.trim_end().trim_end_matches('"'))
-        }
-        _ => Words::of(lead.trim_end_matches(" a").trim_end())
-            .say(" ")
-            .value(written),
-    }
-}
-
-fn unquoted(text: &str) -> String {
-    let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
-    let inner = inner.or_else(|| text.strip_prefix('\'').and_then(|t| t.strip_suffix('\'')));
-    inner.unwrap_or(text).to_owned()
 }
 
 /// Why there is no more to tell (R57); `None` when the run got to its end.
@@ -192,17 +145,24 @@ impl Stopped {
         } else {
             "This run stopped"
         };
-        let words = match (&self.place, &self.doing) {
-            (Some(place), Some(doing)) => Words::of(format!("{lead} at step "))
-                .say(place)
-                .say(": ")
-                .value(doing)
-                .say(". "),
-            (Some(place), None) => Words::of(format!("{lead} at step ")).say(place).say(". "),
-            (None, _) => Words::of(format!("{lead} before its end was reached. ")),
+        let lead = match (&self.place, &self.doing) {
+            (Some(place), Some(doing)) => format!("{lead} at step {place}: {doing}. "),
+            (Some(place), None) => format!("{lead} at step {place}. "),
+            (None, _) => format!("{lead} before its end was reached. "),
         };
-        words.say(&self.why)
+        coded(Words::of(lead), &self.why)
     }
+}
+
+/// Messages put what was written in a scenario between backticks.
+fn coded(mut words: Words, text: &str) -> Words {
+    for (i, piece) in text.split('`').enumerate() {
+        words = match i % 2 {
+            1 if !piece.is_empty() => words.address(piece),
+            _ => words.say(piece),
+        };
+    }
+    words
 }
 
 /// Begins large, ends with a stop.

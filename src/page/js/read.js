@@ -362,7 +362,7 @@ function list(element, tag, style, state, here, hiddenFile, isOption) {
   const testId = testIdOf(element);
   const interactive = CONTROLS.has(role) && !(role === 'option' && tag === 'option' && !isOption) || focusable || has(element, 'onclick') && tag !== 'body';
   if (here.leaf && !focusable && !testId && !(tag === 'input' || tag === 'select' || tag === 'textarea')) return -1;
-  if (!interactive && !testId && !LISTED.has(role) && !(role === 'group' && nameOf(element).text) && !has(element, 'aria-live') && tag !== 'object') return -1;
+  if (!interactive && !testId && !LISTED.has(role) && !(role === 'group' && nameOf(element).text) && !has(element, 'aria-live') && tag !== 'object' && tag !== 'header' && tag !== 'footer') return -1;
   if (tag === 'html' || tag === 'body') if (!testId) return -1;
   if (role === 'image' && !nameOf(element).text && !interactive && !testId) return -1;
   if (state.elements.length >= state.limits.nodes) {

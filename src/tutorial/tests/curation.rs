@@ -312,8 +312,17 @@ fn r57_a_run_that_stopped_says_how_far_it_got_and_why() {
         None,
     )));
     assert!(text.contains("**Partial.**"), "{text}");
-    assert!(text.contains("This run stopped at step 2: “Click button \"Save\"”. No button named “Save” on the page."), "{text}");
+    assert!(
+        text.contains(
+            "This run stopped at step 2: Click button \"Save\". No button named “Save” on the page."
+        ),
+        "{text}"
+    );
     assert!(text.contains("Click **Sign in**"), "{text}");
+    assert!(
+        text.contains("![The page where the run stopped](pictures/02-stopped.png)"),
+        "{text}"
+    );
     assert!(
         !text.contains("## Result"),
         "a run that stopped has no result: {text}"
@@ -380,4 +389,57 @@ fn a_click_that_opens_a_page_is_shown_on_the_page_it_was_on() {
         Some(LOGIN),
         "the form, not the page behind it"
     );
+}
+
+#[test]
+fn the_result_says_what_was_expected_in_words() {
+    let says = |line: &str| {
+        let mut play = Play::new("R", "R.", HOME);
+        play.looked(HOME, &[line]);
+        let tutorial = curate(&play.finish(Status::Passed, "", None, None));
+        tutorial
+            .conclusion
+            .iter()
+            .map(|w| w.plain())
+            .collect::<String>()
+    };
+    for (line, wanted) in [
+        (
+            "url: http://code.test/demo",
+            "The address is http://code.test/demo.",
+        ),
+        ("title: Demo", "The page is called Demo."),
+        ("see: It is done.", "The page shows It is done."),
+        (
+            "not_see: Quick setup",
+            "The page does not show Quick setup.",
+        ),
+        ("element: heading \"demo\"", "There is a heading demo."),
+        (
+            "element: textbox \"Name\", value: Ada, T.",
+            "There is a textbox Name with the value Ada, T.",
+        ),
+        (
+            "element: radio \"Private\", checked: true",
+            "There is a radio Private, which is chosen.",
+        ),
+        (
+            "element: checkbox \"Mail\", checked: false",
+            "There is a checkbox Mail, which is not ticked.",
+        ),
+        (
+            "element: link \"The \\\"A\\\"\", within: navigation \"Pages\"",
+            "There is a link The \"A\" in the navigation Pages.",
+        ),
+        (
+            "element: row \"x\", count: 3",
+            "There is a row x (count: 3).",
+        ),
+        ("no_element: button \"Save\"", "There is no button Save."),
+        ("{ see: Done }", "The page shows Done."),
+        ("download: orders.csv", "The file orders.csv is downloaded."),
+        ("data: { orders: { count: 45 } }", ""),
+    ] {
+        assert_eq!(says(line), wanted, "{line}");
+    }
 }
