@@ -53,7 +53,10 @@ fn prepare(args: &RunArgs, say: &Say) -> Result<Option<Ready>, i32> {
     };
     let effective = Effective::find(args.suite.as_deref()).map_err(|p| usage(&p))?;
     let suite = effective.suite();
-    let (plan, run_id) = make_plan(args, &suite).map_err(|p| usage(&p))?;
+    let (mut plan, run_id) = make_plan(args, &suite).map_err(|p| usage(&p))?;
+    for planned in &mut plan.scenarios {
+        effective.fill_budget(&mut planned.scenario.budget);
+    }
     if plan.scenarios.is_empty() {
         return Err(say.fail(exit::USAGE, "no scenario is selected"));
     }
