@@ -127,6 +127,24 @@ pub async fn prepare<R: Realm>(
     answer.judged()
 }
 
+/// A point of a frame that has a context of its own, as seen from the document that holds the frame
+/// element `owner`: scrolled into view, and free to be pointed at or covered there.
+pub async fn through_frame<R: Realm>(
+    realm: &R,
+    context: &str,
+    owner: NodeId,
+    at: Point,
+) -> Result<Result<Point, Obstacle>, ReadError> {
+    let answer: PrepareAnswer = asked(
+        realm,
+        context,
+        "throughFrame",
+        &on(owner, [json!(at.x), json!(at.y)]),
+    )
+    .await?;
+    answer.judged()
+}
+
 /// The element's BiDi shared id, for `input.setFiles` and pointer origins. `None`: stale or gone.
 pub async fn shared_id<R: Realm>(
     realm: &R,

@@ -22,9 +22,11 @@ pub fn describe(role: &str, name: &str) -> String {
 
 /// The nearest place a person would name: `dialog "Welcome"`, `row "Order 7"`, `navigation`.
 pub fn place_of(observation: &Observation, id: NodeId) -> Option<String> {
+    let own = observation.node(id).map(|n| fold_case(&n.name));
     observation
         .ancestors(id)
-        .find(|(_, n)| tells_place(n))
+        // A cell or item that holds nothing else tells no more than the thing itself.
+        .find(|(_, n)| tells_place(n) && own != Some(fold_case(&n.name)))
         .map(|(id, n)| {
             let role = place_word(n);
             if !n.name.is_empty() {
