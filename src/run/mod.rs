@@ -15,6 +15,7 @@ mod human;
 mod locks;
 mod look;
 mod pictures;
+mod selfcheck;
 mod servers;
 mod settings;
 mod signin;
