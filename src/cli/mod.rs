@@ -36,6 +36,15 @@ pub fn main() -> i32 {
             } else {
                 exit::PASSED
             };
+            if code == exit::USAGE && is_about_credentials(std::env::args_os().skip(1)) {
+                // What was typed may be a value: clap's own message would repeat it (R12).
+                eprintln!(
+                    "error: {}: values are asked for without echo and are never arguments\n\n  \
+                     rehearsal credentials --help",
+                    credentials_fault(error.kind())
+                );
+                return code;
+            }
             let _ = error.print();
             return code;
         }
@@ -72,6 +81,20 @@ pub fn main() -> i32 {
                 ),
             }
         }
+    }
+}
+
+fn is_about_credentials(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
+    arguments.any(|a| a == "credentials")
+}
+
+fn credentials_fault(kind: clap::error::ErrorKind) -> &'static str {
+    use clap::error::ErrorKind;
+    match kind {
+        ErrorKind::MissingRequiredArgument | ErrorKind::MissingSubcommand => {
+            "an argument is missing"
+        }
+        _ => "an argument is not known here",
     }
 }
 

@@ -537,7 +537,16 @@ impl Worker {
                 Some(address) => Browser::attach(address, &launch).await,
                 None => Browser::launch(&launch).await,
             };
-            self.browser = Some(browser.map_err(|e| e.to_string())?);
+            let browser = browser.map_err(|e| e.to_string())?;
+            // A browser on another machine has another loopback: there is no decoy to miss.
+            if context.webdriver.is_none()
+                && let Err(refused) = super::selfcheck::verify(&browser, context).await
+            {
+                // What closing a refused browser says changes nothing.
+                let _ = browser.close().await;
+                return Err(refused);
+            }
+            self.browser = Some(browser);
         }
         self.browser
             .as_ref()
