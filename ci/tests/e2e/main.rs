@@ -2,5 +2,6 @@
 
 mod browser;
 mod driver;
+mod lifecycle;
 mod oracle;
 mod page;
