@@ -49,10 +49,12 @@ impl Broker {
                     url: address.url,
                     because,
                 }),
+                NetEvent::Failed {
+                    address, reason, ..
+                } => self.unreached = Some((address.url, reason)),
                 NetEvent::Started { .. }
                 | NetEvent::Answered { .. }
-                | NetEvent::Finished { .. }
-                | NetEvent::Failed { .. } => {}
+                | NetEvent::Finished { .. } => {}
             }
         }
         let mut state = self.watch.state();

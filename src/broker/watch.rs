@@ -211,7 +211,7 @@ impl Watch {
         if opener.is_none() || self.state().tabs.contains(&context) {
             return;
         }
-        let (too_many, followed) = {
+        let too_many = {
             let mut state = self.state();
             let too_many = state.tabs.len() >= TABS;
             let followed = state.rules.follow_tab && !too_many;
@@ -223,13 +223,16 @@ impl Watch {
                 state.rules.follow_tab = false;
                 state.documents += 1;
             }
-            state.happenings.push(Happening::TabOpened {
-                url: url.clone(),
-                followed,
-            });
-            (too_many, followed)
+            if !too_many {
+                state.happenings.push(Happening::TabOpened {
+                    url: url.clone(),
+                    followed,
+                });
+            } else if !state.happenings.contains(&Happening::TooManyTabs) {
+                state.happenings.push(Happening::TooManyTabs);
+            }
+            too_many
         };
-        let _ = followed;
         let allowed = self.judge(&url);
         if too_many || !allowed {
             let _ = tabs.tab(&context).close().await;

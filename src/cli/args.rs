@@ -294,7 +294,7 @@ pub struct ScanArgs {
 
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// `scenario` or `report`
+    /// `scenario`, `fixture`, `report` or `tutorial`
     #[arg(default_value = "scenario")]
     pub what: String,
 }

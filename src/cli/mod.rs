@@ -6,6 +6,7 @@ mod check;
 mod credentials;
 mod doctor;
 mod init;
+mod known;
 mod logging;
 mod look;
 mod replay;

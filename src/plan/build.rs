@@ -126,12 +126,14 @@ fn one(
         ),
         &mut problems,
     );
-    let (mut before, mut after, mut servers) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut before, mut after, mut servers, mut keeps) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for name in &bound.fixtures {
         match suite.fixtures.get(&name.value).map(|f| &f.kind) {
             Some(FixtureKind::Server(_)) => servers.push(name.value.clone()),
             Some(FixtureKind::Flow(_)) => match flow_of(&name.value, &BTreeMap::new()) {
                 Ok(flow) => {
+                    keeps.extend(flow.flow.keep.map(|keep| (name.value.clone(), keep)));
                     let prefix = format!("{}.", name.value);
                     before.extend(take(
                         unfold(
@@ -275,6 +277,7 @@ fn one(
     let locked = approved.lock.as_ref().is_some_and(|l| !l.goals.is_empty());
     let planned = Planned {
         digest: digest(&bound),
+        keeps,
         before,
         steps,
         after,

@@ -21,7 +21,7 @@ pub use shard::Shard;
 pub use unfold::{PlannedStep, StepBy};
 
 use crate::policy::{HostRule, SafeRequest, WriteRule};
-use crate::scenario::{Fixture, Scenario};
+use crate::scenario::{Fixture, Keep, Scenario};
 use crate::snapshot::Approved;
 
 /// What a run will do, in order.
@@ -39,6 +39,8 @@ pub struct Plan {
 pub struct Planned {
     /// Bound: every `$(…)` replaced.
     pub scenario: Scenario,
+    /// Flow fixtures whose signed-in state is kept, in the order written.
+    pub keeps: Vec<(String, Keep)>,
     /// Flows of `fixtures:` that run after `start` is open, then `steps`, all unfolded.
     pub before: Vec<PlannedStep>,
     pub steps: Vec<PlannedStep>,

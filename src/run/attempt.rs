@@ -13,12 +13,13 @@ use crate::event::{
 };
 use crate::plan::{Planned, PlannedStep, StepBy};
 use crate::resolve::Chooser;
-use crate::scenario::{Act, EndStatus, Extract, Picture, say_english as say};
+use crate::scenario::{Act, EndStatus, Extract, Keep, Picture, say_english as say};
 
 use super::act::Done;
 use super::emit::Attempt;
 use super::failure::Fault;
 use super::human::Human;
+use super::keeping::Keeping;
 use super::locks::LockWork;
 use super::look::{self, EndState, Facts};
 use super::settings::RunContext;
@@ -49,6 +50,9 @@ pub struct AttemptRun<'a> {
     /// Closing steps have their own time and run although the run is to stop.
     closing: bool,
     times: BTreeMap<String, u64>,
+    keeping: Keeping,
+    /// The flow whose kept state this attempt rests on.
+    put_back: Option<String>,
 }
 
 /// What closing steps may take.
@@ -74,6 +78,7 @@ impl<'a> AttemptRun<'a> {
         broker: Broker,
         say: Attempt,
         folder: PathBuf,
+        keeping: Keeping,
     ) -> Self {
         Self {
             planned,
@@ -83,7 +88,7 @@ impl<'a> AttemptRun<'a> {
             data: Value::Object(Map::new()),
             downloads: Vec::new(),
             signed_in_by: None,
-            human: context.human.clone(),
+            human: context.human,
             lock: LockWork::new(planned.approved.clone(), context.mode),
             model_calls: 0,
             tokens: 0,
@@ -93,9 +98,15 @@ impl<'a> AttemptRun<'a> {
             acted: None,
             before_last: String::new(),
             began: Instant::now(),
-            end_by: planned.scenario.budget.time.map(|limit| Instant::now() + limit),
+            end_by: planned
+                .scenario
+                .budget
+                .time
+                .map(|limit| Instant::now() + limit),
             closing: false,
             times: BTreeMap::new(),
+            keeping,
+            put_back: None,
         }
     }
 
@@ -125,6 +136,18 @@ impl<'a> AttemptRun<'a> {
             ));
         }
         let ended = self.verdict(result);
+        if !ended.as_expected
+            && let Some(flow) = &self.put_back
+        {
+            // It may have run out: the next scenario signs in anew.
+            let keep = self
+                .planned
+                .keeps
+                .iter()
+                .find(|(name, _)| name == flow)
+                .map_or(Keep::Session, |(_, keep)| *keep);
+            self.keeping.drop_flow(flow, keep);
+        }
         self.save_data();
         let torn = self.broker.close().await;
         if let Err(error) = torn {
@@ -177,11 +200,7 @@ impl<'a> AttemptRun<'a> {
             return Err((Some(open.place), fault));
         }
         if !self.planned.before.is_empty() {
-            for step in &self.planned.before {
-                self.step(step)
-                    .await
-                    .map_err(|fault| (Some(step.place.clone()), fault))?;
-            }
+            self.prepare_state().await?;
             self.step(&open)
                 .await
                 .map_err(|fault| (Some(open.place.clone()), fault))?;
@@ -204,6 +223,60 @@ impl<'a> AttemptRun<'a> {
                 .map_err(|fault| (Some("extract".into()), fault))?;
         }
         self.end_state().await.map_err(|fault| (None, fault))
+    }
+
+    /// Flow fixtures, in order: carried out, or put back where their state was kept.
+    async fn prepare_state(&mut self) -> Result<(), (Option<String>, Fault)> {
+        let planned = self.planned;
+        let keeps: BTreeMap<&str, Keep> = planned
+            .keeps
+            .iter()
+            .map(|(name, keep)| (name.as_str(), *keep))
+            .collect();
+        let mut at = 0;
+        while at < planned.before.len() {
+            let flow = planned.before[at]
+                .place
+                .split('.')
+                .next()
+                .unwrap_or_default();
+            let steps: Vec<&PlannedStep> = planned.before[at..]
+                .iter()
+                .take_while(|s| s.place.split('.').next() == Some(flow))
+                .collect();
+            at += steps.len();
+            let keep = keeps.get(flow).copied();
+            if let Some(kept) = keep.and_then(|keep| self.keeping.get(flow, keep)) {
+                self.broker
+                    .put_back(&kept)
+                    .await
+                    .map_err(|e| (None, e.into()))?;
+                self.signed_in_by
+                    .get_or_insert_with(|| "already signed in".into());
+                self.say.note(format!(
+                    "`{flow}` was kept from before; its steps were not needed"
+                ));
+                self.put_back = Some(flow.to_owned());
+                continue;
+            }
+            for step in steps {
+                self.step(step)
+                    .await
+                    .map_err(|fault| (Some(step.place.clone()), fault))?;
+            }
+            if let Some(keep) = keep {
+                let kept = self.broker.keep().await.map_err(|e| (None, e.into()))?;
+                let origin = url::Url::parse(&planned.scenario.start.value)
+                    .map(|u| u.origin().ascii_serialization())
+                    .unwrap_or_default();
+                if let Err(why) = self.keeping.put(flow, keep, &origin, kept) {
+                    self.say.note(format!(
+                        "the state of `{flow}` was not kept for later runs: {why}"
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Steps that run whichever way the scenario ended.
@@ -269,10 +342,12 @@ impl<'a> AttemptRun<'a> {
         let (status, failure, notes) = match &result {
             Ok(done) if done.skipped => (Status::Skipped, None, done.notes.clone()),
             Ok(done) => (Status::Passed, None, done.notes.clone()),
-            Err(fault) => (fault.status, Some(fault.failure.clone()), Vec::new()),
+            Err(fault) => (fault.status, Some((*fault.failure).clone()), Vec::new()),
         };
-        let stopping = status == Status::NotFinished;
-        if !stopping && (step.step.picture != Some(Picture::Drop) || failure.is_some()) {
+        // A picture of a page that doesn't answer would only be waited for in vain once more.
+        let mute = status == Status::NotFinished
+            || failure.as_ref().is_some_and(|f| f.reason == "page_hung");
+        if !mute && (step.step.picture != Some(Picture::Drop) || failure.is_some()) {
             self.picture(&step.place).await;
         }
         self.say.say(What::StepFinished(StepFinished {
@@ -377,6 +452,9 @@ impl<'a> AttemptRun<'a> {
                     let url = crate::page::shown_address(&url);
                     self.say.say(What::TabOpened { url, followed });
                 }
+                Happening::TooManyTabs => self.say.note(
+                    "the page opened tabs without end; all beyond the eighth were closed at once",
+                ),
                 Happening::TabClosed => self.say.note("the page closed its tab"),
                 Happening::Download {
                     name,
@@ -691,7 +769,7 @@ impl<'a> AttemptRun<'a> {
                 }),
                 None,
             ),
-            Err((step, fault)) => (fault.status, Some(fault.failure), step),
+            Err((step, fault)) => (fault.status, Some(*fault.failure), step),
         };
         let reason = failure
             .as_ref()

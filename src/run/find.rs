@@ -74,14 +74,11 @@ impl AttemptRun<'_> {
                 .await?
             {
                 Ok(pick) => match self.broker.prepare(pick.id, primitive).await? {
-                    Ok(prepared) => {
-                        self.say_resolved(step, &pick, &observation);
-                        return Ok(Some(Ready { pick, prepared }));
-                    }
+                    Ok(prepared) => return Ok(Some(Ready { pick, prepared })),
                     Err(unfit) => {
                         let limit = self.timeout_of(step);
                         if !unfit.may_pass() || began.elapsed() >= limit || self.must_stop() {
-                            self.say_resolved(step, &pick, &observation);
+                            self.say_resolved(step, &pick);
                             return Err(Fault::unfit(&pick.role, &pick.name, &unfit));
                         }
                         last_unfit = Some((pick, unfit));
@@ -220,10 +217,10 @@ impl AttemptRun<'_> {
         }
     }
 
-    fn say_resolved(&mut self, step: &PlannedStep, pick: &Pick, observation: &Observation) {
+    /// How the target of a step was found; said once, when it is acted on or given up.
+    pub(super) fn say_resolved(&mut self, step: &PlannedStep, pick: &Pick) {
         self.count(pick.chooser);
         let healed = self.healed(step);
-        let _ = observation;
         self.say.say(What::Resolved(Resolved {
             step: step.place.clone(),
             chooser: pick.chooser.word().to_owned(),

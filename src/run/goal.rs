@@ -140,18 +140,7 @@ impl AttemptRun<'_> {
     fn say_call(&mut self, place: &str, call: &CallRecord) {
         self.model_calls += call.sent;
         self.tokens += call.prompt_tokens.unwrap_or(0) + call.completion_tokens.unwrap_or(0);
-        self.say.say(What::ModelCalled(ModelCalled {
-            step: place.to_owned(),
-            purpose: call.purpose.to_owned(),
-            question: call.question.clone(),
-            answer: call.answer.clone(),
-            outcome: call.outcome.clone(),
-            prompt_bytes: call.prompt_bytes,
-            prompt_tokens: call.prompt_tokens,
-            completion_tokens: call.completion_tokens,
-            candidates_offered: call.candidates_offered,
-            candidates_total: call.candidates_total,
-        }));
+        self.say.say(What::ModelCalled(called(place, call)));
     }
 
     /// `plan: sub-goal` in the middle of listed steps.
@@ -440,7 +429,7 @@ impl AttemptRun<'_> {
             status: fault.status,
             failure: Some(Failure {
                 excerpt: None,
-                ..fault.failure.clone()
+                ..(*fault.failure).clone()
             }),
             notes: Vec::new(),
             ms: 0,
@@ -789,4 +778,20 @@ fn told(history: &[HistoryLine]) -> Vec<String> {
         .rev()
         .map(ToString::to_string)
         .collect()
+}
+
+/// A call as an event.
+pub(super) fn called(place: &str, call: &CallRecord) -> ModelCalled {
+    ModelCalled {
+        step: place.to_owned(),
+        purpose: call.purpose.to_owned(),
+        question: call.question.clone(),
+        answer: call.answer.clone(),
+        outcome: call.outcome.clone(),
+        prompt_bytes: call.prompt_bytes,
+        prompt_tokens: call.prompt_tokens,
+        completion_tokens: call.completion_tokens,
+        candidates_offered: call.candidates_offered,
+        candidates_total: call.candidates_total,
+    }
 }

@@ -12,6 +12,7 @@ mod failure;
 mod find;
 mod goal;
 mod human;
+mod keeping;
 mod locks;
 mod look;
 mod pictures;

@@ -22,6 +22,7 @@ use crate::store::RunFolder;
 use super::attempt::AttemptRun;
 use super::closing;
 use super::emit::{Attempt, Stream};
+use super::keeping::Keeping;
 use super::servers::Running;
 use super::settings::RunContext;
 
@@ -275,6 +276,7 @@ struct Worker {
     browser: Option<Browser>,
     deny: Option<DenyAll>,
     servers: BTreeMap<String, Arc<Running>>,
+    keeping: Keeping,
     /// The attempt that is being made: after a panic it still gets its end.
     doing: Option<Attempt>,
 }
@@ -286,6 +288,7 @@ impl Worker {
             browser: None,
             deny: None,
             servers: BTreeMap::new(),
+            keeping: Keeping::default(),
             doing: None,
         }
     }
@@ -293,7 +296,11 @@ impl Worker {
     async fn work(mut self) {
         while let Some(job) = self.next() {
             // A defect of ours costs one scenario, never the others and never the report (case 115).
-            if AssertUnwindSafe(self.one(job)).catch_unwind().await.is_err() {
+            if AssertUnwindSafe(self.one(job))
+                .catch_unwind()
+                .await
+                .is_err()
+            {
                 self.after_panic().await;
             }
         }
@@ -313,8 +320,12 @@ impl Worker {
         if let Some(say) = self.doing.take() {
             let failure = Failure {
                 reason: "internal_error".into(),
-                message: "the runner itself failed in this scenario; that is a defect of `rehearsal`".into(),
-                help: Some("please report it, with the place that was named on standard error".into()),
+                message:
+                    "the runner itself failed in this scenario; that is a defect of `rehearsal`"
+                        .into(),
+                help: Some(
+                    "please report it, with the place that was named on standard error".into(),
+                ),
                 ..Failure::default()
             };
             say_not_finished(&say, Status::Environment, failure);
@@ -334,9 +345,16 @@ impl Worker {
             let mut broken = false;
             let ended = match self.prepare_unless_stopped(planned, attempt, &say).await {
                 Ok((broker, folder)) => Some(
-                    AttemptRun::new(planned, &shared.context, broker, say.clone(), folder)
-                        .run()
-                        .await,
+                    AttemptRun::new(
+                        planned,
+                        &shared.context,
+                        broker,
+                        say.clone(),
+                        folder,
+                        self.keeping.clone(),
+                    )
+                    .run()
+                    .await,
                 ),
                 Err((status, failure)) => {
                     broken = failure.reason == "browser";
@@ -744,9 +762,16 @@ pub async fn look(
     let mut worker = Worker::new(shared.clone());
     let result = match worker.prepare(planned, 1, &say).await {
         Ok((broker, folder)) => {
-            AttemptRun::new(planned, &shared.context, broker, say, folder)
-                .look_after(after)
-                .await
+            AttemptRun::new(
+                planned,
+                &shared.context,
+                broker,
+                say,
+                folder,
+                Keeping::default(),
+            )
+            .look_after(after)
+            .await
         }
         Err((_, failure)) => Err(failure.message),
     };

@@ -12,7 +12,10 @@ fn kill(pid: i32) {
 fn programs(suite: &Suite, name: &str) -> Vec<i32> {
     let own = |line: &str| line.split(' ').next().is_some_and(|p| p.ends_with(name));
     let all = suite.processes();
-    all.into_iter().filter(|(_, line)| own(line)).map(|(pid, _)| pid).collect()
+    all.into_iter()
+        .filter(|(_, line)| own(line))
+        .map(|(pid, _)| pid)
+        .collect()
 }
 
 fn gate(site: &Site) -> String {
@@ -39,13 +42,17 @@ fn case_110_a_killed_runner_leaves_whole_files_and_no_process() {
     let junit = std::fs::read_to_string(suite.latest().join("junit.xml")).expect("junit.xml");
     assert_eq!(junit.matches("<error").count(), 2, "{junit}");
     let events = suite.events();
-    assert!(events.iter().any(|e| e["event"] == "scenario_finished" && e["scenario"] == "a-fine"));
+    assert!(
+        events
+            .iter()
+            .any(|e| e["event"] == "scenario_finished" && e["scenario"] == "a-fine")
+    );
     assert!(events.iter().all(|e| e["event"] != "run_finished"));
     // The reports of what there is can still be made.
     let folder = suite.latest();
     suite
         .run(&["replay", &folder.to_string_lossy(), "--out", "again"])
-        .expect_code(130);
+        .expect_code(0);
     assert!(suite.path().join("again/report.json").is_file());
 }
 
@@ -63,10 +70,17 @@ fn case_110_the_next_start_removes_what_nobody_could_clear_up() {
     going.end();
     suite.nothing_is_left();
     let stale = suite.session_folders();
-    assert!(!stale.is_empty(), "the profile of the killed run lies about");
+    assert!(
+        !stale.is_empty(),
+        "the profile of the killed run lies about"
+    );
     site.open_gate();
     suite.run(&["run"]).expect_code(0);
-    assert!(suite.session_folders().is_empty(), "{:?}", suite.session_folders());
+    assert!(
+        suite.session_folders().is_empty(),
+        "{:?}",
+        suite.session_folders()
+    );
 }
 
 #[test]
@@ -101,7 +115,7 @@ fn a_lost_browser_costs_one_start_and_never_repeats_a_write() {
         browsers = suite
             .processes()
             .into_iter()
-            .filter(|(_, line)| line.contains("--remote-debugging-port") && !line.contains("--type="))
+            .filter(|(_, line)| line.contains("--user-data-dir=") && !line.contains("--type="))
             .filter(|(_, line)| !line.contains("chromedriver"))
             .map(|(pid, _)| pid)
             .collect();

@@ -7,7 +7,10 @@ use super::suite::{Suite, scenario};
 fn faults_of_pages_and_servers_stay_in_their_own_scenario() {
     let (site, suite) = (Site::start(), Suite::new());
     let start = |path: &str| format!("start: {}\n", site.at(path));
-    let fine = format!("{}expect: {{ element: heading \"Fine\" }}\n", start("/fine"));
+    let fine = format!(
+        "{}expect: {{ element: heading \"Fine\" }}\n",
+        start("/fine")
+    );
     let never = "expect: { see: never to be seen }\n";
     let closed = std::net::TcpListener::bind("127.0.0.1:0")
         .and_then(|l| l.local_addr())
@@ -55,7 +58,12 @@ fn faults_of_pages_and_servers_stay_in_their_own_scenario() {
     let passed = |id: &str| assert_eq!(verdict(id).0, "passed", "{id}: {}", ran.out);
     let failed = |id: &str, reason: &str| {
         let (status, why) = verdict(id);
-        assert_eq!((status.as_str(), why.as_str()), ("failed", reason), "{id}: {}", ran.out);
+        assert_eq!(
+            (status.as_str(), why.as_str()),
+            ("failed", reason),
+            "{id}: {}",
+            ran.out
+        );
     };
     passed("a-fine");
     failed("redirect-loop", "too_many_redirects");
@@ -81,10 +89,16 @@ fn faults_of_pages_and_servers_stay_in_their_own_scenario() {
     });
     assert!(refused, "a download nobody asked for is refused and told");
     assert_eq!(
-        scenario(&report, "x-spin")["attempts"].as_array().map(Vec::len),
+        scenario(&report, "x-spin")["attempts"]
+            .as_array()
+            .map(Vec::len),
         Some(1)
     );
     assert_eq!(suite.junit_cases().len(), 14);
     suite.nothing_is_left();
-    assert!(suite.session_folders().is_empty(), "{:?}", suite.session_folders());
+    assert!(
+        suite.session_folders().is_empty(),
+        "{:?}",
+        suite.session_folders()
+    );
 }

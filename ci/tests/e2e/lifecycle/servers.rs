@@ -19,12 +19,21 @@ fn fixtures_live_as_long_as_their_scope_says_and_fail_by_name() {
     let (site, suite) = (Site::start(), Suite::new());
     let sites = env!("CARGO_BIN_EXE_fixture-sites");
     suite
-        .file("served.sh", &format!("echo $1 >> diary\nexec {sites} code-host --port $2\n"))
+        .file(
+            "served.sh",
+            &format!("echo $1 >> diary\nexec {sites} code-host --port $2\n"),
+        )
         .file("fixtures/each.yaml", &diary("each", "scenario"))
         .file("fixtures/kept.yaml", &diary("kept", "worker"))
         .file("fixtures/once.yaml", &diary("once", "run"))
-        .file("fixtures/no-program.yaml", "command: [no-such-program-here]\n")
-        .file("fixtures/ends.yaml", "command: [sh, -c, \"echo the disk is on strike >&2; exit 7\"]\n")
+        .file(
+            "fixtures/no-program.yaml",
+            "command: [no-such-program-here]\n",
+        )
+        .file(
+            "fixtures/ends.yaml",
+            "command: [sh, -c, \"echo the disk is on strike >&2; exit 7\"]\n",
+        )
         .file(
             "fixtures/never-ready.yaml",
             &format!(
@@ -55,7 +64,10 @@ fn fixtures_live_as_long_as_their_scope_says_and_fail_by_name() {
     for name in ["no-program", "ends", "never-ready", "no-reset"] {
         suite.scenario(
             &format!("with-{name}"),
-            &format!("fixtures: [{name}]\nstart: {}\nexpect: {{ see: Fine }}\n", site.at("/fine")),
+            &format!(
+                "fixtures: [{name}]\nstart: {}\nexpect: {{ see: Fine }}\n",
+                site.at("/fine")
+            ),
         );
     }
     let ran = suite.run(&["run", "--jobs", "2"]).expect_code(3);
@@ -66,7 +78,10 @@ fn fixtures_live_as_long_as_their_scope_says_and_fail_by_name() {
     let diary = fs::read_to_string(suite.path().join("diary")).expect("the diary");
     let starts = |name: &str| diary.lines().filter(|l| *l == name).count();
     assert_eq!(starts("each"), 3, "one start for each scenario");
-    assert!((2..=3).contains(&starts("kept")), "one for each worker, the serial one included");
+    assert!(
+        (2..=3).contains(&starts("kept")),
+        "one for each worker, the serial one included"
+    );
     assert_eq!(starts("once"), 1);
     for (id, words) in [
         ("with-no-program", "no-such-program-here"),
@@ -81,15 +96,24 @@ fn fixtures_live_as_long_as_their_scope_says_and_fail_by_name() {
         );
         let message = super::suite::scenario(&report, id)["message"].to_string();
         assert!(message.contains(words), "{id}: {message}");
-        assert!(message.contains(id.trim_start_matches("with-")), "{id}: {message}");
+        assert!(
+            message.contains(id.trim_start_matches("with-")),
+            "{id}: {message}"
+        );
     }
     // Serial: begun only after every other scenario's end.
     let events = suite.events();
     let place = |event: &str, id: &str| {
-        events.iter().position(|e| e["event"] == event && e["scenario"] == id).expect("an event")
+        events
+            .iter()
+            .position(|e| e["event"] == event && e["scenario"] == id)
+            .expect("an event")
     };
     for other in ["p1", "p2", "with-never-ready", "with-ends"] {
-        assert!(place("scenario_finished", other) < place("scenario_started", "p3"), "{other}");
+        assert!(
+            place("scenario_finished", other) < place("scenario_started", "p3"),
+            "{other}"
+        );
     }
     assert_eq!(suite.junit_cases().len(), 7);
     suite.nothing_is_left();

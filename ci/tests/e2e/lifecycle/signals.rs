@@ -28,7 +28,11 @@ fn first_signal(signal: i32, code: i32, name: &str) {
     if signal == libc::SIGINT {
         // F36: the folder is taken while the run goes on.
         let second = suite.run(&["run"]).expect_code(3);
-        assert!(second.err.contains("another run (process"), "{}", second.err);
+        assert!(
+            second.err.contains("another run (process"),
+            "{}",
+            second.err
+        );
     }
     going.signal(signal);
     let ran = going.end().expect_code(code);
@@ -38,12 +42,21 @@ fn first_signal(signal: i32, code: i32, name: &str) {
     assert_eq!(report["interrupted"], name, "{}", ran.out);
     assert_eq!(report["exit"], code);
     let verdict = |id: &str| suite.verdict(&report, id);
-    assert_eq!(verdict("a-waits"), ("not_finished".into(), "interrupted".into()));
-    assert_eq!(verdict("b-not-begun"), ("not_finished".into(), "not_started".into()));
+    assert_eq!(
+        verdict("a-waits"),
+        ("not_finished".into(), "interrupted".into())
+    );
+    assert_eq!(
+        verdict("b-not-begun"),
+        ("not_finished".into(), "not_started".into())
+    );
     assert_eq!(suite.junit_cases(), ["a-waits", "b-not-begun"]);
     let events = suite.events();
     let last = events.last().expect("events");
-    assert_eq!((&last["event"], &last["exit"]), (&"run_finished".into(), &code.into()));
+    assert_eq!(
+        (&last["event"], &last["exit"]),
+        (&"run_finished".into(), &code.into())
+    );
     assert!(
         suite.latest().join("a-waits/tutorial.md").is_file(),
         "R57: every way out has its write-up"
@@ -71,7 +84,10 @@ fn every_long_wait_is_cut_short_by_a_signal() {
     let suite = Suite::new();
     // A navigation to a server that never answers, and a pause: two workers, one signal.
     suite
-        .scenario("hangs", &format!("start: {}\nexpect: {{ see: x }}\n", site.at("/hang")))
+        .scenario(
+            "hangs",
+            &format!("start: {}\nexpect: {{ see: x }}\n", site.at("/hang")),
+        )
         .scenario(
             "pauses",
             &format!(
@@ -86,7 +102,11 @@ fn every_long_wait_is_cut_short_by_a_signal() {
     });
     going.signal(libc::SIGTERM);
     let ran = going.end().expect_code(143);
-    assert!(!ran.err.contains("did not end within its grace"), "{}", ran.err);
+    assert!(
+        !ran.err.contains("did not end within its grace"),
+        "{}",
+        ran.err
+    );
     let report = suite.report();
     for id in ["hangs", "pauses"] {
         assert_eq!(suite.verdict(&report, id).1, "interrupted");

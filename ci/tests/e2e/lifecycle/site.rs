@@ -102,12 +102,16 @@ fn respond(mut stream: TcpStream, method: &str, path: &str, state: &State) {
             let open = state.open.load(Ordering::SeqCst);
             page(if open { "Open sesame" } else { "Closed" });
         }
-        "/order" => page("<h1>Order</h1><form method=post action=/send><button>Send</button></form>"),
+        "/order" => {
+            page("<h1>Order</h1><form method=post action=/send><button>Send</button></form>")
+        }
         "/send" if method == "POST" => {
             state.posts.fetch_add(1, Ordering::SeqCst);
             page("<h1>Sent</h1><p>Nothing more comes.</p>");
         }
-        "/again-and-again" => page("<h1>Here</h1><script>setTimeout(() => location.reload(), 30)</script>"),
+        "/again-and-again" => {
+            page("<h1>Here</h1><script>setTimeout(() => location.reload(), 30)</script>")
+        }
         "/loop" => redirect(&mut stream, "/loop"),
         "/hang" => std::thread::sleep(Duration::from_secs(300)),
         "/drip" => {
@@ -118,7 +122,12 @@ fn respond(mut stream: TcpStream, method: &str, path: &str, state: &State) {
             }
         }
         _ if path.starts_with("/fine?") => page("<title>Fine</title><h1>Fine</h1>"),
-        _ => send(&mut stream, "404 Not Found", "text/html", "<h1>Nothing here</h1>"),
+        _ => send(
+            &mut stream,
+            "404 Not Found",
+            "text/html",
+            "<h1>Nothing here</h1>",
+        ),
     }
 }
 

@@ -54,7 +54,10 @@ impl Suite {
             true => "",
             false => "steps: [ { expect: { url: \"**\" }, timeout: 1s } ]\n",
         };
-        self.file(&format!("scenarios/{id}.yaml"), &format!("name: {id}\n{text}{steps}"))
+        self.file(
+            &format!("scenarios/{id}.yaml"),
+            &format!("name: {id}\n{text}{steps}"),
+        )
     }
 
     /// The program, with an environment of its own: what it starts can be told by its `TMPDIR`.
@@ -129,7 +132,11 @@ impl Suite {
                 Eof => break,
                 Start(tag) | Empty(tag) if tag.name().as_ref() == "testcase" => {
                     let name = tag.try_get_attribute("name").expect("attributes");
-                    let value = name.map(|n| n.normalized_value(quick_xml::XmlVersion::Implicit1_0).expect("a value").into_owned());
+                    let value = name.map(|n| {
+                        n.normalized_value(quick_xml::XmlVersion::Implicit1_0)
+                            .expect("a value")
+                            .into_owned()
+                    });
                     again.push(value.unwrap_or_default());
                 }
                 _ => {}
@@ -152,7 +159,10 @@ impl Suite {
                 String::from_utf8_lossy(&bytes).replace('\0', " ")
             };
             let state = read("stat");
-            let zombie = state.rsplit(')').next().is_some_and(|s| s.trim().starts_with('Z'));
+            let zombie = state
+                .rsplit(')')
+                .next()
+                .is_some_and(|s| s.trim().starts_with('Z'));
             let line = read("cmdline");
             if !zombie && (line.contains(&needle) || read("environ").contains(&needle)) {
                 found.push((pid, line));
@@ -222,7 +232,10 @@ impl Going {
         wait_for(what, || {
             if let Some(code) = self.child.try_wait().expect("a child") {
                 let mut said = String::new();
-                for pipe in [self.child.stdout.take().map(boxed), self.child.stderr.take().map(boxed)] {
+                for pipe in [
+                    self.child.stdout.take().map(boxed),
+                    self.child.stderr.take().map(boxed),
+                ] {
                     let _ = pipe.map(|mut p| p.read_to_string(&mut said));
                 }
                 panic!("the run ended ({code}) before {what}: {said}");
