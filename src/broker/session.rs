@@ -84,6 +84,8 @@ pub struct Broker {
     /// Something was done since the page last settled.
     pub(super) acted: bool,
     pub(super) suggestions: Vec<crate::policy::Suggestion>,
+    /// The latest address that could not be reached, and why: only the proxy knows.
+    pub(super) unreached: Option<(String, String)>,
     times: BTreeMap<String, u64>,
 }
 
@@ -202,6 +204,7 @@ impl Broker {
             must_stop: false,
             acted: false,
             suggestions: Vec::new(),
+            unreached: None,
             times: BTreeMap::new(),
         };
         broker.spent("browser", began);
@@ -413,10 +416,25 @@ impl Broker {
             });
         }
         self.last = None;
-        let outcome = self
+        self.unreached = None;
+        let gone = self
             .tab
             .navigate(url.as_str(), Wait::Interactive, within)
-            .await?;
+            .await;
+        let outcome = match gone {
+            Err(DriverError::Timeout { .. }) => {
+                self.give_up_navigation().await;
+                return Ok(Arrival::Failed {
+                    reason: "timeout".into(),
+                    message: format!(
+                        "{}: the page was not there within {} s",
+                        page::shown_address(url.as_str()),
+                        within.as_secs()
+                    ),
+                });
+            }
+            gone => gone?,
+        };
         self.spent("navigate", began);
         Ok(self.arrival(outcome, url.as_str()))
     }
@@ -439,6 +457,40 @@ impl Broker {
         Ok(())
     }
 
+    /// A navigation under way keeps every read of the tab waiting; another one ends it.
+    async fn give_up_navigation(&mut self) {
+        let _ = self
+            .tab
+            .navigate("about:blank", Wait::None, Duration::from_secs(2))
+            .await;
+        self.watch.state().navigating = false;
+    }
+
+    /// What the proxy says of an address that could not be reached; the browser saw only an empty answer.
+    fn why_unreached(&mut self, asked: &str) -> Option<(&'static str, String)> {
+        self.drain_network();
+        let (address, why) = self.unreached.take()?;
+        let same = |a: &str, b: &str| {
+            let origin = |u: &str| Url::parse(u).ok().map(|u| u.origin());
+            origin(a) == origin(b)
+        };
+        same(&address, asked).then(|| {
+            let has = |words: &str| why.contains(words);
+            let reason = if has("no address") {
+                "dns"
+            } else if has("certificate") || has("TLS") {
+                "tls"
+            } else if has("in time") {
+                "timeout"
+            } else if has("can't connect") {
+                "connection_refused"
+            } else {
+                "disconnected"
+            };
+            (reason, why)
+        })
+    }
+
     fn arrival(&mut self, outcome: crate::driver::NavOutcome, asked: &str) -> Arrival {
         let url = self.scrubber.clean(&outcome.url).as_str().to_owned();
         if let Some(failure) = outcome.failure {
@@ -454,6 +506,16 @@ impl Broker {
                 NavFailure::Aborted => "aborted",
                 NavFailure::Other(_) => "load_failed",
             };
+            let unclear = matches!(
+                failure,
+                NavFailure::Other(_) | NavFailure::Blocked | NavFailure::Disconnected
+            );
+            if unclear && let Some((reason, why)) = self.why_unreached(asked) {
+                return Arrival::Failed {
+                    reason: reason.into(),
+                    message: format!("{}: {why}", page::shown_address(asked)),
+                };
+            }
             return Arrival::Failed {
                 reason: reason.into(),
                 message: format!("{}: {failure}", page::shown_address(asked)),

@@ -170,6 +170,8 @@ pub enum Happening {
         followed: bool,
     },
     TabClosed,
+    /// More tabs than are let live; the others were closed at once.
+    TooManyTabs,
     Download {
         name: String,
         bytes: u64,

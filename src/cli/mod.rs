@@ -18,6 +18,8 @@ mod scan;
 mod schema;
 mod settings;
 
+use std::io::Write;
+
 use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
@@ -96,6 +98,20 @@ fn credentials_fault(kind: clap::error::ErrorKind) -> &'static str {
         }
         _ => "an argument is not known here",
     }
+}
+
+/// A panic's own words may hold what a page said (a slice names the text it was taken from), so only
+/// its place is printed.
+pub fn say_panics_without_their_words() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic
+            .location()
+            .map_or_else(|| "an unknown place".into(), ToString::to_string);
+        let _ = writeln!(
+            std::io::stderr(),
+            "error: internal error at {place}; please report it"
+        );
+    }));
 }
 
 fn with_runtime(work: impl Future<Output = i32>) -> i32 {

@@ -163,7 +163,9 @@ impl Effective {
         budget.model_calls = budget.model_calls.or(file.model_calls);
         budget.tokens = budget.tokens.or(file.tokens);
         // Checked when the file was read.
-        budget.time = budget.time.or_else(|| crate::scenario::parse_duration(file.time.as_deref()?));
+        budget.time = budget
+            .time
+            .or_else(|| crate::scenario::parse_duration(file.time.as_deref()?));
     }
 
     /// Masks of the settings; each was checked when the file was read.

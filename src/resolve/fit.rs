@@ -68,8 +68,8 @@ pub fn fits(verb: Verb, node: &Node) -> Option<Fit> {
         Verb::Fill | Verb::Form => {
             let form = verb == Verb::Form;
             let list = role == "combobox" && (node.tag != "select" || form);
-            let choice =
-                form && (BOXES.contains(&role) || matches!(role, "radiogroup" | "listbox" | "group"));
+            let choice = form
+                && (BOXES.contains(&role) || matches!(role, "radiogroup" | "listbox" | "group"));
             if TEXT_FIELDS.contains(&role) && !file || is_typed_input(node) {
                 Some(Fit::Best)
             } else if list || choice || role == "slider" {

@@ -2,6 +2,7 @@
 
 mod browser;
 mod driver;
+mod lifecycle;
 mod oracle;
 mod page;
 mod safety;

@@ -319,11 +319,18 @@ fn r89_inside_tls_methods_are_judged_unless_the_scenario_tunnels() {
             "<!doctype html><title>Desk</title><h1>Desk</h1><button onclick=\"{what}\">Delete</button><output id=o></output>"
         )
     };
-    let post = |path: &str| format!("fetch('{path}',{{method:'POST'}}).then(r=>o.textContent='sent',()=>o.textContent='stopped')");
+    let post = |path: &str| {
+        format!(
+            "fetch('{path}',{{method:'POST'}}).then(r=>o.textContent='sent',()=>o.textContent='stopped')"
+        )
+    };
     lab.write("site/post.html", &send(&post("/undeclared")));
     lab.write("site/tunnel.html", &send(&post("/tunnelled")));
     lab.write("site/declared.html", &send(&post("/declared")));
-    lab.write("site/beacon.html", &send("navigator.sendBeacon('/beacon','x');o.textContent='done'"));
+    lab.write(
+        "site/beacon.html",
+        &send("navigator.sendBeacon('/beacon','x');o.textContent='done'"),
+    );
     let ca = lab.path("authority.pem");
     let site = Site::start(&lab.path("site"), &ca);
     let https = &site.https;
@@ -342,7 +349,10 @@ fn r89_inside_tls_methods_are_judged_unless_the_scenario_tunnels() {
     let run = lab.run(&["post", "--fresh"]);
     assert_ne!(run.code, 0, "{}", run.stdout);
     assert_eq!(site.writes(), Vec::<String>::new());
-    lab.write("suite/rehearsal.toml", &format!("[network]\nca_file = \"{}\"\n", ca.display()));
+    lab.write(
+        "suite/rehearsal.toml",
+        &format!("[network]\nca_file = \"{}\"\n", ca.display()),
+    );
     let run = lab.run(&["--fresh", "--confirm-writes"]);
     run.check(&[
         ("post", "refused/undeclared_write"),
