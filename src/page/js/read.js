@@ -201,8 +201,10 @@ function children(element, tag, state, here) {
   const closed = tag === 'details' && !has(element, 'open');
   const shadow = shadowOf(element);
   if (!shadow && maybeHost(element, tag)) state.suspects.push(element);
-  const inner = { ...here, deep: deeper };
-  const drawn = styleOf(element).drawn;
+  const style = styleOf(element);
+  const unread = here.unread || style.faint || style.placed && offCanvas(element);
+  const inner = { ...here, deep: deeper, unread };
+  const drawn = style.drawn && !unread && !style.blank;
   const step = (child) => {
     const type = kind(child);
     if (type === TEXT) {
@@ -221,6 +223,17 @@ function children(element, tag, state, here) {
       if (owned && owner(owned) === element) visit(owned, state, inner);
     }
   }
+}
+
+// Put where no scrolling leads: text for machines, not for people.
+function offCanvas(element) {
+  const rect = rectOf(element);
+  if (!rect.width || !rect.height) return false;
+  const view = windowOf(element) || window;
+  if (rect.right + view.scrollX > 0 && rect.bottom + view.scrollY > 0) return false;
+  // A list scrolled inside its box comes back.
+  for (let up = flatParent(element); up; up = flatParent(up)) if (up.scrollTop || up.scrollLeft) return false;
+  return true;
 }
 
 // Options of a listbox are candidates; those of a drop-down are its value list only.
