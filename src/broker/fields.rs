@@ -25,7 +25,7 @@ impl Broker {
     pub(super) async fn fill(&mut self, prepared: &Prepared, text: &str) -> Fit<Vec<String>> {
         if prepared.node.states.read_only {
             return Ok(Err(Unfit::ReadOnly {
-                why: read_only_words(&prepared.node),
+                why: read_only_words(&prepared.node).into(),
             }));
         }
         if set_directly(&prepared.node) {
@@ -64,7 +64,7 @@ impl Broker {
         Ok(Err(Unfit::WrongKind {
             why: format!(
                 "it was filled, but shows \"{}\" afterwards",
-                crate::text::visible(&self.scrubber.clean(&seen).to_string())
+                crate::text::visible(&self.scrubber.clean(&seen))
             ),
         }))
     }
@@ -449,17 +449,20 @@ fn is_rich(node: &Node) -> bool {
     !matches!(node.tag.as_str(), "input" | "textarea")
 }
 
-fn read_only_words(node: &Node) -> String {
-    if node.states.has_popup
-        || node
-            .hints
-            .iter()
-            .any(|h| h.text.to_lowercase().contains("date"))
-        || node.name.to_lowercase().contains("date")
-    {
-        "it is a read-only date picker; use its own controls".into()
+/// Drawn date pickers show in a field that takes no typing.
+pub(super) fn read_only_words(node: &Node) -> &'static str {
+    const DATES: &[&str] = &[
+        "date", "day", "month", "year", "time", "calendar", "when", "birthday", "data", "giorno",
+        "mese", "ora",
+    ];
+    let says_date = std::iter::once(node.name.as_str())
+        .chain(node.hints.iter().map(|h| h.text.as_str()))
+        .flat_map(crate::text::fold::words)
+        .any(|word| DATES.contains(&word.as_str()));
+    if says_date {
+        "it is a read-only date picker; click it and use its own controls"
     } else {
-        "it takes no typing; use the controls around it".into()
+        "it takes no typing; if it is a read-only date picker or list, click it and use what opens"
     }
 }
 

@@ -38,6 +38,10 @@ pub struct Setup {
     pub gate: Arc<Mutex<Gate>>,
     pub allow: AllowSet,
     pub scrubber: Scrubber,
+    /// Knows all of the run, for what is searched at its end: codes made on the way go here too.
+    pub run_scrubber: Scrubber,
+    /// Controls to cover, with the word that stands for them.
+    pub masks: Vec<(crate::scenario::Target, String)>,
     pub credentials: BTreeMap<String, Credential>,
     pub viewport: (u32, u32),
     pub locale: Option<String>,
@@ -58,15 +62,21 @@ pub struct Broker {
     pub(super) gate: Arc<Mutex<Gate>>,
     pub(super) allow: AllowSet,
     pub(super) scrubber: Scrubber,
+    pub(super) run_scrubber: Scrubber,
+    pub(super) masks: Vec<(crate::scenario::Target, String)>,
     pub(super) credentials: BTreeMap<String, Credential>,
     pub(super) limits: Limits,
     pub(super) generation: u32,
     pub(super) last: Option<Arc<Observation>>,
     /// Where scrubbed secrets stand in the latest read's documents, for masks.
     pub(super) marks: Vec<Vec<u32>>,
+    /// Elements to cover in pictures, by document, with the reason.
+    pub(super) covers: super::covers::Covers,
     window: Option<WindowId>,
     /// A filled secret is still in the document: structure may be read, nothing else.
     pub(super) held: bool,
+    /// What was filled by hand and is still held.
+    pub(super) by_hand: Option<super::held::Held>,
     /// How far scrollable lists were searched for a missing name.
     pub(super) searched: super::places::Search,
     pub(super) volatile: std::collections::HashSet<String>,
@@ -176,13 +186,17 @@ impl Broker {
             gate: setup.gate,
             allow: setup.allow,
             scrubber: setup.scrubber,
+            run_scrubber: setup.run_scrubber,
+            masks: setup.masks,
             credentials: setup.credentials,
             limits: setup.limits,
             generation: 0,
             last: None,
             marks: Vec::new(),
+            covers: super::covers::Covers::default(),
             window: None,
             held: false,
+            by_hand: None,
             searched: super::places::Search::default(),
             volatile: std::collections::HashSet::new(),
             must_stop: false,
@@ -301,6 +315,11 @@ impl Broker {
         self.last.clone()
     }
 
+    /// How long ago the driven tab's document was asked for.
+    pub fn document_age(&self) -> Duration {
+        self.watch.state().navigation_since.elapsed()
+    }
+
     /// Documents the driven tab has loaded so far.
     pub fn documents_loaded(&self) -> u64 {
         self.watch.state().documents
@@ -327,6 +346,7 @@ impl Broker {
                     mut observation,
                     marks,
                 }) => {
+                    self.covers = self.hide_masked(&mut observation).await?;
                     if self.held {
                         without_values(&mut observation);
                     }
@@ -357,7 +377,28 @@ impl Broker {
             self.last = None;
             self.watch.arrived(self.limits.navigation).await;
         }
+        // A hidden opener stops painting and clicking (measured): a pop-up does not stay in front.
+        if std::mem::take(&mut self.watch.state().behind) {
+            self.tab.activate().await?;
+        }
         Ok(())
+    }
+
+    /// Waits for the tab a step said it opens, and drives it; `false` if none came.
+    pub async fn await_tab(&mut self, within: Duration) -> Result<bool, BrokerError> {
+        let until = Instant::now() + within;
+        loop {
+            let watch = self.watch.clone();
+            let opened = watch.changed.notified();
+            if !self.watch.state().rules.follow_tab {
+                break;
+            }
+            if tokio::time::timeout_at(until, opened).await.is_err() {
+                return Ok(false);
+            }
+        }
+        self.settle().await?;
+        Ok(true)
     }
 
     // ---- going -----------------------------------------------------------------------------
@@ -465,8 +506,15 @@ impl Broker {
             self.watch.arrived(self.limits.navigation).await;
         }
         self.drain_network();
+        self.held_settled().await?;
         self.spent("settle", began);
         Ok(())
+    }
+
+    /// Requests of the page are under way.
+    pub(super) fn fetching(&self) -> bool {
+        let network = *self.proxy.quiet().borrow();
+        !network.settled(std::time::Instant::now(), Duration::ZERO)
     }
 
     /// No request of the page under way and no change of the document for two frames.

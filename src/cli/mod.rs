@@ -6,10 +6,12 @@ mod check;
 mod credentials;
 mod doctor;
 mod init;
+mod known;
 mod logging;
 mod look;
 mod replay;
 mod review;
+mod review_web;
 mod run;
 mod say;
 mod scan;
@@ -45,7 +47,7 @@ pub fn main() -> i32 {
         Command::Run(args) => with_runtime(run::run(*args, say, cli.verbose)),
         Command::Check(args) => check::check(&args, &say),
         Command::Accept(args) => accept::accept(&args, &say),
-        Command::Review(args) => review::review(&args, &say),
+        Command::Review(args) => review::review(&args, say),
         Command::Look(args) => with_runtime(look::look(*args, say)),
         Command::Replay(args) => replay::replay(&args, &say),
         Command::Credentials(args) => credentials::credentials(&args.command, &say),

@@ -538,7 +538,7 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
                 key = suggestion.key();
                 say.line(&format!("{key}:"));
             }
-            say.line(&format!("  - {suggestion}"));
+            say.line(&format!("  {suggestion}"));
         }
     }
     if std::env::var_os("GITHUB_ACTIONS").is_some() && text {
@@ -614,6 +614,9 @@ fn write_reports(
             write(path, html.as_bytes());
         }
     }
+    for (name, text) in tutorial_index(events, &context.suite_root) {
+        write(&folder.path().join(name), text.as_bytes());
+    }
     if let Some(code) = failed {
         return Err(code);
     }
@@ -633,6 +636,55 @@ fn write_reports(
             .or_else(|| at("report.html")),
         json: at("report.json"),
     })
+}
+
+/// One page over the tutorials of scenarios that wish one, as HTML and Markdown.
+fn tutorial_index(events: &[Event], suite: &Path) -> Vec<(&'static str, String)> {
+    let wished: std::collections::BTreeSet<&str> = events
+        .iter()
+        .filter(|e| e.attempt == 1 && matches!(&e.what, What::ScenarioStarted(s) if s.tutorial))
+        .map(|e| e.scenario.as_str())
+        .collect();
+    let told: Vec<(&str, crate::tutorial::Tutorial)> = wished
+        .into_iter()
+        .map(|id| {
+            let own: Vec<Event> = events
+                .iter()
+                .filter(|e| e.scenario == id)
+                .cloned()
+                .collect();
+            (id, crate::tutorial::curate(&own))
+        })
+        .collect();
+    if told.is_empty() {
+        return Vec::new();
+    }
+    let entries: Vec<crate::tutorial::index::Entry> = told
+        .iter()
+        .map(|(id, tutorial)| crate::tutorial::index::Entry {
+            id,
+            tutorial,
+            folder: id,
+            picture: None,
+        })
+        .collect();
+    let title = format!(
+        "Tutorials of {}",
+        suite
+            .file_name()
+            .map(|n| n.to_string_lossy().into_owned())
+            .unwrap_or_else(|| "this suite".into())
+    );
+    vec![
+        (
+            "tutorials.html",
+            crate::tutorial::index::html(&title, &entries),
+        ),
+        (
+            "tutorials.md",
+            crate::tutorial::index::markdown(&title, &entries),
+        ),
+    ]
 }
 
 /// Tutorials of scenarios that wish one, where they lie.

@@ -271,7 +271,7 @@ fn scope_of(observation: &Observation, id: NodeId) -> Vec<String> {
     let mut scope: Vec<String> = observation
         .ancestors(id)
         .filter(|(_, node)| explain::tells_place(node))
-        .map(|(_, node)| explain::describe(&node.role, &node.name))
+        .map(|(_, node)| explain::describe(explain::place_word(node), &node.name))
         .collect();
     scope.reverse();
     scope
@@ -417,6 +417,17 @@ fn scope_matches(observation: &Observation, target: &Target) -> Vec<NodeId> {
         })
         .map(|(id, _)| *id)
         .collect();
+    if by_words.is_empty()
+        && role.is_none()
+        && let Some(role) = crate::scenario::role_word(name)
+    {
+        // A bare role word: `within: navigation`.
+        return observation
+            .nodes()
+            .filter(|(_, n)| role_matches(role, n))
+            .map(|(id, _)| id)
+            .collect();
+    }
     innermost(observation, by_words)
 }
 

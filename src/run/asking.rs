@@ -119,18 +119,7 @@ impl AttemptRun<'_> {
         for call in &asked.calls {
             self.model_calls += calls(call);
             self.tokens += call.tokens();
-            self.say.say(What::ModelCalled(ModelCalled {
-                step: place.to_owned(),
-                purpose: call.purpose.to_owned(),
-                question: call.question.clone(),
-                answer: call.answer.clone(),
-                outcome: call.outcome.clone(),
-                prompt_bytes: call.prompt_bytes,
-                prompt_tokens: call.prompt_tokens,
-                completion_tokens: call.completion_tokens,
-                candidates_offered: call.candidates_offered,
-                candidates_total: call.candidates_total,
-            }));
+            self.say.say(What::ModelCalled(called(place, call)));
         }
     }
 
@@ -188,4 +177,20 @@ pub(super) fn out_of(exit: Exit) -> Fault {
 /// What is left of a limit.
 pub(super) fn left(limit: Duration, elapsed: Duration) -> Duration {
     limit.saturating_sub(elapsed)
+}
+
+/// A call as an event.
+pub(super) fn called(place: &str, call: &crate::agent::CallRecord) -> ModelCalled {
+    ModelCalled {
+        step: place.to_owned(),
+        purpose: call.purpose.to_owned(),
+        question: call.question.clone(),
+        answer: call.answer.clone(),
+        outcome: call.outcome.clone(),
+        prompt_bytes: call.prompt_bytes,
+        prompt_tokens: call.prompt_tokens,
+        completion_tokens: call.completion_tokens,
+        candidates_offered: call.candidates_offered,
+        candidates_total: call.candidates_total,
+    }
 }

@@ -23,6 +23,7 @@ use super::human::Human;
 use super::keeping::Keeping;
 use super::locks::LockWork;
 use super::look::{self, EndState, Facts};
+use super::mend::Filled;
 use super::settings::RunContext;
 
 /// Everything one attempt holds. Owns its broker; nothing of it outlives the attempt.
@@ -50,6 +51,10 @@ pub struct AttemptRun<'a> {
     acted: Option<Effect>,
     /// Text of the page before the last action; empty once a new document came.
     before_last: String,
+    /// Addresses of tabs that opened and were not followed.
+    aside: Vec<String>,
+    /// Fills a page's start-up may still wipe.
+    pub(super) filled: Vec<Filled>,
     began: Instant,
     times: BTreeMap<String, u64>,
     keeping: Keeping,
@@ -66,6 +71,8 @@ pub struct Ended {
     /// Set when the browser went away: the attempt may be started again once, before any write.
     pub lost: bool,
     pub lock: Option<crate::snapshot::Lock>,
+    /// What would let through what was stopped.
+    pub suggestions: Vec<crate::policy::Suggestion>,
 }
 
 impl<'a> AttemptRun<'a> {
@@ -85,7 +92,7 @@ impl<'a> AttemptRun<'a> {
             data: Value::Object(Map::new()),
             downloads: Vec::new(),
             signed_in_by: None,
-            human: context.human.clone(),
+            human: context.human,
             lock: LockWork::new(planned.approved.clone(), context.mode),
             model_calls: 0,
             tokens: 0,
@@ -96,6 +103,8 @@ impl<'a> AttemptRun<'a> {
             last_look: Vec::new(),
             acted: None,
             before_last: String::new(),
+            aside: Vec::new(),
+            filled: Vec::new(),
             began: Instant::now(),
             times: BTreeMap::new(),
             keeping,
@@ -123,7 +132,7 @@ impl<'a> AttemptRun<'a> {
                 fault.failure.message
             ));
         }
-        let ended = self.verdict(result);
+        let mut ended = self.verdict(result);
         if !ended.as_expected
             && let Some(flow) = &self.put_back
         {
@@ -136,6 +145,7 @@ impl<'a> AttemptRun<'a> {
                 .map_or(Keep::Session, |(_, keep)| *keep);
             self.keeping.drop_flow(flow, keep);
         }
+        ended.suggestions = self.broker.suggestions().to_vec();
         self.save_data();
         let torn = self.broker.close().await;
         if let Err(error) = torn {
@@ -330,7 +340,7 @@ impl<'a> AttemptRun<'a> {
         let (status, failure, notes) = match &result {
             Ok(done) if done.skipped => (Status::Skipped, None, done.notes.clone()),
             Ok(done) => (Status::Passed, None, done.notes.clone()),
-            Err(fault) => (fault.status, Some(fault.failure.clone()), Vec::new()),
+            Err(fault) => (fault.status, Some((*fault.failure).clone()), Vec::new()),
         };
         if step.step.picture != Some(Picture::Drop) || failure.is_some() {
             self.picture(&step.place).await;
@@ -358,8 +368,26 @@ impl<'a> AttemptRun<'a> {
             .await
             .map_err(Fault::from)
             .map_err(|f| f.at(step))?;
+        if step.step.opens_tab && acted.as_ref().is_ok_and(|done| !done.skipped) {
+            let opened = self
+                .broker
+                .await_tab(self.timeout_of(step))
+                .await
+                .map_err(Fault::from)
+                .map_err(|f| f.at(step))?;
+            if !opened {
+                return Err(Fault::failed(
+                    "no_tab",
+                    "the step says it opens a tab, but none was opened",
+                )
+                .help("leave `opens: tab` out if the page stays in its tab")
+                .at(step));
+            }
+        }
         self.judge_happenings(step).map_err(|f| f.at(step))?;
-        let done = acted.map_err(|f| f.at(step))?;
+        let done = acted
+            .map_err(|f| f.seen(self.tabs_left_aside()))
+            .map_err(|f| f.at(step))?;
         if done.skipped {
             return Ok(done);
         }
@@ -406,6 +434,7 @@ impl<'a> AttemptRun<'a> {
                 .push("nothing was seen to change on the page".into());
         }
         if self.broker.documents_loaded() != documents {
+            self.filled.clear();
             self.before_last.clear();
         }
         Ok(done)
@@ -435,6 +464,9 @@ impl<'a> AttemptRun<'a> {
                 }
                 Happening::TabOpened { url, followed } => {
                     let url = crate::page::shown_address(&url);
+                    if !followed {
+                        self.aside.push(url.clone());
+                    }
                     self.say.say(What::TabOpened { url, followed });
                 }
                 Happening::TabClosed => self.say.note("the page closed its tab"),
@@ -501,6 +533,16 @@ impl<'a> AttemptRun<'a> {
         fault.map_or(Ok(()), Err)
     }
 
+    /// Tabs that opened and were not followed: a likely reason why something is not there.
+    pub(super) fn tabs_left_aside(&self) -> Vec<String> {
+        self.aside
+            .iter()
+            .map(|url| {
+                format!("a new tab was opened ({url}) and not followed; `opens: tab` on its step follows it")
+            })
+            .collect()
+    }
+
     async fn await_download(&mut self, wanted: &str, within: Duration) -> Result<(), Fault> {
         let glob = crate::policy::Glob::new(wanted);
         let until = Instant::now() + within.max(Duration::from_secs(30));
@@ -556,10 +598,13 @@ impl<'a> AttemptRun<'a> {
         // What is still on its way of the last step is its own; after that nothing is covered.
         self.broker.settle().await?;
         self.broker.close_window();
+        self.broker.release().await?;
         let lines = self.planned.scenario.expect.clone();
         if lines.is_empty() {
             return Ok(EndState::Completed);
         }
+        self.mend_while_waiting(&lines, super::find::STEP_TIMEOUT)
+            .await?;
         let say = self.say.clone();
         let facts = Facts {
             data: &self.data,
@@ -748,7 +793,7 @@ impl<'a> AttemptRun<'a> {
                 }),
                 None,
             ),
-            Err((step, fault)) => (fault.status, Some(fault.failure), step),
+            Err((step, fault)) => (fault.status, Some(*fault.failure), step),
         };
         let reason = failure
             .as_ref()
@@ -784,6 +829,7 @@ impl<'a> AttemptRun<'a> {
             wrote: self.writes_sent > 0 || self.write_begun,
             lost: reason == "browser_lost",
             lock: (as_expected && status == Status::Passed).then(|| self.lock.finished()),
+            suggestions: Vec::new(),
         }
     }
 

@@ -32,18 +32,30 @@ pub async fn after(
         return;
     };
     let events = stream.of_attempt(planned.id(), attempt);
-    let markdown = match super::writeup::write(context, &events, &folder) {
-        Ok(markdown) => Some(markdown),
+    let passed = ended.is_some_and(|e| e.as_expected);
+    let up = match super::writeup::write(context, planned, &events, &folder, passed).await {
+        Ok(up) => Some(up),
         Err(error) => {
             say.note(format!("the tutorial was not written: {error}"));
             None
         }
     };
+    if let Some(up) = &up {
+        up.notes.iter().for_each(|note| say.note(note.as_str()));
+        up.calls
+            .iter()
+            .for_each(|call| say.say(What::ModelCalled(super::asking::called("tutorial", call))));
+    }
     if let Some(ended) = ended.filter(|e| e.as_expected && offers) {
         if planned.scenario.tutorial.is_some()
-            && let Some(markdown) = &markdown
+            && let Some(up) = &up
         {
-            tutorial_verdict(context, planned, say, markdown, &folder);
+            if up.prose_holds {
+                snapshot::withdraw(&context.suite_root, planned.id(), Kind::Tutorial);
+                verdict(say, Kind::Tutorial, Verdict::Same, None, None);
+            } else {
+                tutorial_verdict(context, planned, say, &up.markdown, &folder);
+            }
         }
         if let Some(lock) = &ended.lock {
             lock_verdict(context, planned, say, lock);

@@ -23,6 +23,8 @@ pub const STEP_TIMEOUT: Duration = Duration::from_secs(5);
 const AMBIGUOUS_FOR: Duration = Duration::from_millis(1000);
 /// When a missing name is looked for further down scrollable lists.
 const SCROLL_AFTER: Duration = Duration::from_millis(1000);
+/// A search down a list may take so many times the step's time, while it still moves.
+const SEARCH_TIMES: u32 = 4;
 /// `optional` skips what has not come by then.
 const OPTIONAL_FOR: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(60);
@@ -62,6 +64,7 @@ impl AttemptRun<'_> {
         } else {
             self.timeout_of(step)
         };
+        self.mend().await?;
         let mut observation = match self.broker.last() {
             Some(last) => last,
             None => self.broker.look().await?,
@@ -74,10 +77,7 @@ impl AttemptRun<'_> {
                 .await?
             {
                 Ok(pick) => match self.broker.prepare(pick.id, primitive).await? {
-                    Ok(prepared) => {
-                        self.say_resolved(step, wanted, &pick, &observation);
-                        return Ok(Some(Ready { pick, prepared }));
-                    }
+                    Ok(prepared) => return Ok(Some(Ready { pick, prepared })),
                     Err(unfit) => {
                         let limit = self.timeout_of(step);
                         if !unfit.may_pass() || began.elapsed() >= limit || self.must_stop() {
@@ -93,7 +93,10 @@ impl AttemptRun<'_> {
                     } else {
                         limit
                     };
-                    if began.elapsed() >= limit || self.must_stop() {
+                    // A search down a list goes on while it gets anywhere.
+                    let searched =
+                        began.elapsed() < limit * SEARCH_TIMES && self.broker.searching();
+                    if began.elapsed() >= limit && !searched || self.must_stop() {
                         if step.step.optional && miss.kind != MissKind::Ambiguous {
                             // What is approved for it stays approved.
                             self.keep_lock(step);
@@ -107,8 +110,10 @@ impl AttemptRun<'_> {
                     if began.elapsed() >= SCROLL_AFTER
                         && miss.kind == MissKind::NotFound
                         && !step.step.optional
+                        && self.broker.scroll_on().await?
                     {
-                        self.broker.scroll_on().await?;
+                        observation = self.broker.look().await?;
+                        continue;
                     }
                 }
             }
@@ -210,7 +215,8 @@ impl AttemptRun<'_> {
         }
     }
 
-    fn say_resolved(
+    /// How the target of a step was found; said once, when it is acted on or given up.
+    pub(super) fn say_resolved(
         &mut self,
         step: &PlannedStep,
         wanted: Wanted<'_>,

@@ -16,6 +16,7 @@ mod human;
 mod keeping;
 mod locks;
 mod look;
+mod mend;
 mod pictures;
 mod planning;
 mod rates;

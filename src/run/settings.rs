@@ -39,7 +39,8 @@ impl Mode {
             (self.fresh, "fresh"),
         ]
         .into_iter()
-        .filter_map(|(on, word)| on.then(|| word.to_owned()))
+        .filter(|(on, _)| *on)
+        .map(|(_, word)| word.to_owned())
         .collect()
     }
 }

@@ -327,6 +327,7 @@ impl Worker {
             let Some(ended) = ended else {
                 break (false, say);
             };
+            lock(&shared.suggestions).extend(ended.suggestions.iter().cloned());
             if ended.as_expected || shared.context.stop.is_asked() || ended.wrote {
                 break (ended.as_expected, say);
             }
@@ -487,6 +488,8 @@ impl Worker {
             gate,
             allow,
             scrubber: scrubber.clone(),
+            run_scrubber: shared.context.scrubber.clone(),
+            masks: target_masks(planned, &shared.context),
             credentials,
             viewport: planned
                 .scenario
@@ -627,18 +630,8 @@ impl Worker {
                 .await
                 .map_err(|_| format!("credential {name}: loading it failed"))?;
             let credential = loaded.map_err(|e| format!("credential {name}: {e}"))?;
-            for (field, value) in &credential.fields {
-                let kind = if field == "username" {
-                    Kind::Username
-                } else {
-                    Kind::Password
-                };
-                scrubber.register(name, field, value, kind);
-                self.shared
-                    .context
-                    .scrubber
-                    .register(name, field, value, kind);
-            }
+            credential.register(&scrubber);
+            credential.register(&self.shared.context.scrubber);
             credentials.insert(name.clone(), credential);
         }
         Ok((scrubber, credentials))
@@ -698,6 +691,16 @@ fn never_in_addresses(
         }
     }
     scrubber
+}
+
+/// `mask:` entries that name controls, with their words.
+fn target_masks(planned: &Planned, context: &RunContext) -> Vec<(crate::scenario::Target, String)> {
+    let all = planned.scenario.mask.iter().chain(&context.masks);
+    all.filter_map(|mask| match &mask.what {
+        crate::scenario::MaskWhat::Target(target) => Some((target.clone(), mask.name.clone())),
+        crate::scenario::MaskWhat::Text(_) => None,
+    })
+    .collect()
 }
 
 fn mask_pattern(pattern: &crate::scenario::Pattern) -> crate::secrets::Pattern {

@@ -149,7 +149,7 @@ impl AttemptRun<'_> {
             status: fault.map_or(Status::Passed, |f| f.status),
             failure: fault.map(|f| Failure {
                 excerpt: None,
-                ..f.failure.clone()
+                ..(*f.failure).clone()
             }),
             notes,
             ms: place.began.elapsed().as_millis() as u64,

@@ -5,3 +5,4 @@ mod browser;
 mod driver;
 mod oracle;
 mod page;
+mod safety;

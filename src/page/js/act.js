@@ -199,20 +199,21 @@ function coverName(element) {
   return describe(element);
 }
 
-// Scroll boxes of the page, largest first: the element itself and how much is left in it.
+// Scroll boxes of the page, largest first and the page itself last (what it holds is mostly there): the element itself and how much is left in it.
 let scrollBoxes = [];
 function scrollers() {
   const found = [];
   const root = getter(Document.prototype, 'scrollingElement').call(document);
-  for (const element of all(document, '*')) {
+  for (const element of everyElement(document)) {
     if (element !== root && element.scrollHeight <= element.clientHeight + 4) continue;
     if (element !== root) {
-      const overflow = window.getComputedStyle(element).overflowY;
+      const overflow = (windowOf(element) || window).getComputedStyle(element).overflowY;
       if (overflow !== 'auto' && overflow !== 'scroll') continue;
     }
     if (element.scrollHeight > element.clientHeight + 4) found.push(element);
   }
-  found.sort((a, b) => b.clientHeight * b.clientWidth - a.clientHeight * a.clientWidth);
+  const last = (element) => Number(element === root);
+  found.sort((a, b) => last(a) - last(b) || b.clientHeight * b.clientWidth - a.clientHeight * a.clientWidth);
   scrollBoxes = found;
   return pack(found.map((element) => ({ top: element.scrollTop, height: element.scrollHeight, view: element.clientHeight, what: describe(element) })));
 }
@@ -227,8 +228,9 @@ function scrollBy(at, share) {
 function scrollTo(at, top) {
   const box = scrollBoxes[at];
   if (!box) return false;
+  const before = box.scrollTop;
   Element.prototype.scrollTo.call(box, { top: top === 'bottom' ? box.scrollHeight : top, behavior: 'instant' });
-  return true;
+  return box.scrollTop !== before;
 }
 function scrollIntoView(generation, index) {
   const found = held(generation, index).element;
