@@ -1,5 +1,6 @@
 //! End-to-end tests: a real browser, a real HTTP server, the built program.
 
+mod agent;
 mod browser;
 mod driver;
 mod lifecycle;
