@@ -72,7 +72,7 @@ impl Broker {
         Ok(Err(Unfit::WrongKind {
             why: format!(
                 "it was filled, but shows \"{}\" afterwards",
-                crate::text::visible(&self.scrubber.clean(&seen).to_string())
+                crate::text::visible(&self.scrubber.clean(&seen))
             ),
         }))
     }

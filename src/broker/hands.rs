@@ -31,6 +31,16 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// Preparing scrolled the page: the last picture no longer shows the control where it is.
+    pub fn scrolled(&self) -> bool {
+        let Some(rect) = self.node.rect else {
+            return false;
+        };
+        let inside = (rect.x..=rect.x + rect.width).contains(&self.point.x)
+            && (rect.y..=rect.y + rect.height).contains(&self.point.y);
+        !self.point.on_label && !inside
+    }
+
     /// The node as it was read.
     pub fn node(&self) -> &Node {
         &self.node
@@ -411,6 +421,15 @@ impl Broker {
                 why: format!("it takes no file ({error})"),
             })),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Where a prepared primitive would act, for a picture before it does.
+    pub fn aimed(&self, prepared: &Prepared) -> Effect {
+        Effect {
+            point: Some((prepared.point.x, prepared.point.y)),
+            rect: self.rect_in_view(prepared),
+            ..Effect::default()
         }
     }
 

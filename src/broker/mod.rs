@@ -5,11 +5,14 @@
 //! a hit test at act time guards it. Secret entry ([`login`]) borrows the broker whole, so that a
 //! picture, a model call or a read of text inside it does not compile.
 
+mod covers;
 mod effect;
 mod extract;
 mod fields;
 mod hands;
 mod happen;
+mod held;
+mod kept;
 mod login;
 mod pictures;
 mod places;
@@ -20,6 +23,7 @@ mod watch;
 pub use effect::Mark;
 pub use extract::Found;
 pub use hands::Prepared;
+pub use kept::Kept;
 pub use login::{LoginEnd, LoginWish};
 pub use pictures::{Box2, Shot};
 pub use session::{Broker, Setup};

@@ -103,15 +103,31 @@ impl Broker {
     /// Masks on, boxes, picture, boxes again, masks off.
     async fn shoot(&mut self, context: &str) -> Result<(Vec<u8>, Boxes, Boxes), BrokerError> {
         pictures::freeze(&self.realm(), context, true).await?;
-        let covered = pictures::cover(&self.realm(), context, true).await?;
+        let covered = self.cover().await?;
         let before = self.boxes().await?;
         let png = self.tab.screenshot(None).await;
         let after = self.boxes().await?;
-        if covered > 0 {
-            pictures::cover(&self.realm(), context, false).await?;
+        for context in &covered {
+            pictures::uncover(&self.realm(), context).await?;
         }
         pictures::freeze(&self.realm(), context, false).await?;
         Ok((png?, before, after))
+    }
+
+    /// Layer 1, in every document; the contexts where something is covered.
+    async fn cover(&self) -> Result<Vec<String>, BrokerError> {
+        let Some(observation) = &self.last else {
+            return Ok(Vec::new());
+        };
+        let mut covered = Vec::new();
+        for (index, document) in observation.documents.iter().enumerate() {
+            let nodes = self.covers.nodes(index);
+            let (realm, generation) = (self.realm(), observation.generation);
+            if pictures::cover(&realm, &document.context, generation, &nodes).await? > 0 {
+                covered.push(document.context.clone());
+            }
+        }
+        Ok(covered)
     }
 
     /// Boxes to cover, of every document; `None` when the page was read again meanwhile.
@@ -127,42 +143,54 @@ impl Broker {
                 &document.context,
                 observation.generation,
                 marks,
+                &self.covers.nodes(index),
             )
             .await?
             else {
                 return Ok(None);
             };
-            let (dx, dy) = self.offset_of(index);
+            if boxes.is_empty() {
+                continue;
+            }
+            let Some((dx, dy)) = self.offset_of(index).await? else {
+                return Ok(None);
+            };
+            let mut reasons = self.covers.reasons(index);
             for mut one in boxes {
                 one.rect.x += dx;
                 one.rect.y += dy;
                 let reason = match one.kind {
                     BoxKind::Field => "password field",
                     BoxKind::Text => "text that holds a registered value",
+                    BoxKind::Element => reasons.next().unwrap_or("masked"),
                 };
+                if one.rect.width <= 0.0 || one.rect.height <= 0.0 {
+                    continue;
+                }
                 all.push((one, reason.to_owned()));
             }
         }
         Ok(Some(all))
     }
 
-    /// Where a frame's viewport lies in the top one.
-    fn offset_of(&self, document: usize) -> (f64, f64) {
+    /// Where a document's viewport lies in the top one, now; `None`: its frame is gone.
+    async fn offset_of(&self, document: usize) -> Result<Option<(f64, f64)>, BrokerError> {
         let Some(observation) = &self.last else {
-            return (0.0, 0.0);
+            return Ok(None);
         };
         let (mut x, mut y, mut at) = (0.0, 0.0, document);
-        for _ in 0..8 {
-            let Some(owner) = observation.documents.get(at).and_then(|d| d.owner) else {
-                break;
+        while let Some(owner) = observation.documents.get(at).and_then(|d| d.owner) {
+            let outer = owner.document as usize;
+            let Some(context) = observation.documents.get(outer).map(|d| &d.context) else {
+                return Ok(None);
             };
-            if let Some(rect) = observation.node(owner).and_then(|n| n.rect) {
-                x += rect.x;
-                y += rect.y;
+            match pictures::content_offset(&self.realm(), context, owner).await? {
+                Some((dx, dy)) => (x, y) = (x + dx, y + dy),
+                None => return Ok(None),
             }
-            at = owner.document as usize;
+            at = outer;
         }
-        (x, y)
+        Ok(Some((x, y)))
     }
 }
 

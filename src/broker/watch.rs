@@ -232,10 +232,14 @@ impl Watch {
                 state.documents += 1;
             }
             state.behind |= !followed;
-            state.happenings.push(Happening::TabOpened {
-                url: url.clone(),
-                followed,
-            });
+            if !too_many {
+                state.happenings.push(Happening::TabOpened {
+                    url: url.clone(),
+                    followed,
+                });
+            } else if !state.happenings.contains(&Happening::TooManyTabs) {
+                state.happenings.push(Happening::TooManyTabs);
+            }
             too_many
         };
         let allowed = self.judge(&url);

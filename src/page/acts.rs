@@ -310,6 +310,16 @@ pub async fn submitter<R: Realm>(
     }))
 }
 
+/// While on, keys that would land outside the element are stopped before the page hears of them.
+pub async fn guard<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+    on: bool,
+) -> Result<bool, ReadError> {
+    truth(realm, context, "guard", &self::on(id, [Value::Bool(on)])).await
+}
+
 /// Marks fields as never to be read (and masked in pictures), or takes the mark back.
 pub async fn protect<R: Realm>(
     realm: &R,
@@ -322,6 +332,11 @@ pub async fn protect<R: Realm>(
     call(realm, context, "protect", &arguments, None)
         .await
         .map(drop)
+}
+
+/// How many secret fields hold something.
+pub async fn held_fields<R: Realm>(realm: &R, context: &str) -> Result<usize, ReadError> {
+    Ok(number(realm, context, "heldFields", &[]).await? as usize)
 }
 
 /// Empties secret fields once their submit was answered; how many still hold something.

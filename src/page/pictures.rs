@@ -21,6 +21,8 @@ pub enum BoxKind {
     Field,
     /// A run of text a secret was found in.
     Text,
+    /// An element the caller named.
+    Element,
 }
 
 #[derive(Deserialize)]
@@ -31,19 +33,20 @@ struct Answer {
     stale: bool,
 }
 
-/// Boxes of secret fields and of the given marks (see [`super::Reading::marks`]). `None`: the page was
+/// Boxes of secret fields, of the given nodes and of the given marks (see [`super::Reading::marks`]). `None`: the page was
 /// read again since; take the marks of that read.
 pub async fn rectangles<R: Realm>(
     realm: &R,
     context: &str,
     generation: u32,
     marks: &[u32],
+    nodes: &[u32],
 ) -> Result<Option<Vec<SecretBox>>, ReadError> {
     let answer: Answer = asked(
         realm,
         context,
         "rectangles",
-        &[json!(generation), json!(marks)],
+        &[json!(generation), json!(marks), json!(nodes)],
     )
     .await?;
     if answer.stale {
@@ -61,9 +64,30 @@ pub async fn rectangles<R: Realm>(
     Ok(Some(answer.boxes.into_iter().map(boxed).collect()))
 }
 
-/// Covers secret fields on the elements themselves; how many are covered.
-pub async fn cover<R: Realm>(realm: &R, context: &str, on: bool) -> Result<usize, ReadError> {
-    Ok(number(realm, context, "cover", &[Value::Bool(on)]).await? as usize)
+/// Covers secret fields and the given nodes on the elements themselves; how many are covered.
+pub async fn cover<R: Realm>(
+    realm: &R,
+    context: &str,
+    generation: u32,
+    nodes: &[u32],
+) -> Result<usize, ReadError> {
+    let arguments = [Value::Bool(true), json!(generation), json!(nodes)];
+    Ok(number(realm, context, "cover", &arguments).await? as usize)
+}
+
+pub async fn uncover<R: Realm>(realm: &R, context: &str) -> Result<(), ReadError> {
+    let arguments = [Value::Bool(false), json!(0), json!([])];
+    number(realm, context, "cover", &arguments).await.map(drop)
+}
+
+/// Where a frame's content begins in its owner's viewport; `None`: the frame element is gone.
+pub async fn content_offset<R: Realm>(
+    realm: &R,
+    context: &str,
+    frame: super::NodeId,
+) -> Result<Option<(f64, f64)>, ReadError> {
+    let arguments = [json!(frame.generation), json!(frame.node)];
+    asked(realm, context, "contentOffset", &arguments).await
 }
 
 /// Stops animations and the caret, or lets them go on.

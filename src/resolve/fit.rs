@@ -66,15 +66,13 @@ pub fn fits(verb: Verb, node: &Node) -> Option<Fit> {
             }
         }
         Verb::Fill | Verb::Form => {
+            let form = verb == Verb::Form;
+            let list = role == "combobox" && (node.tag != "select" || form);
+            let choice = form
+                && (BOXES.contains(&role) || matches!(role, "radiogroup" | "listbox" | "group"));
             if TEXT_FIELDS.contains(&role) && !file || is_typed_input(node) {
                 Some(Fit::Best)
-            } else if role == "combobox" && (node.tag != "select" || verb == Verb::Form)
-                || role == "slider"
-            {
-                Some(Fit::Second)
-            } else if verb == Verb::Form
-                && (BOXES.contains(&role) || matches!(role, "radiogroup" | "listbox" | "group"))
-            {
+            } else if list || choice || role == "slider" {
                 Some(Fit::Second)
             } else if node.interactive && node.states.multiline {
                 Some(Fit::Last)

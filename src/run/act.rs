@@ -172,10 +172,28 @@ impl AttemptRun<'_> {
     ) -> Result<Done, Fault> {
         // A re-rendered element is looked up again; the action itself is carried out at most once.
         let until = Instant::now() + self.timeout_of(step);
+        let (mut pictured, mut said) = (false, false);
         loop {
             let Some(Ready { pick, prepared }) = self.ready(step, wanted, &primitive).await? else {
                 return Ok(Done::skipped());
             };
+            // A tutorial shows the control where it is clicked, and the click may take the page away.
+            if self.planned.scenario.tutorial.is_some()
+                && matches!(primitive, Primitive::Click | Primitive::Submit)
+                && prepared.scrolled()
+                && !pictured
+            {
+                pictured = true;
+                self.acted_at(&self.broker.aimed(&prepared));
+                self.picture(&step.place).await;
+                // The picture took its time: aim anew.
+                continue;
+            }
+            if !said {
+                said = true;
+                let observation = self.broker.last().unwrap_or_default();
+                self.say_resolved(step, wanted, &pick, &observation);
+            }
             let node = prepared.node().clone();
             match self.broker.perform(prepared, &primitive).await? {
                 Ok(effect) => {

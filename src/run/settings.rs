@@ -26,6 +26,12 @@ pub struct Mode {
 }
 
 impl Mode {
+    /// What is not approved is pending, not just proposed: with `--locked` and with `--offline`,
+    /// which can't make anything new either.
+    pub fn is_strict(self) -> bool {
+        (self.locked || self.offline) && !self.fresh
+    }
+
     pub fn words(self) -> Vec<String> {
         [
             (self.locked, "locked"),
@@ -33,7 +39,8 @@ impl Mode {
             (self.fresh, "fresh"),
         ]
         .into_iter()
-        .filter_map(|(on, word)| on.then(|| word.to_owned()))
+        .filter(|(on, _)| *on)
+        .map(|(_, word)| word.to_owned())
         .collect()
     }
 }

@@ -4,7 +4,7 @@ globalThis.__rehearsal = {
   version: VERSION,
   read, frameWindows, suspects, adopt,
   prepare, throughFrame, element, elements, windowAt, scrollers, scrollBy, scrollTo, scrollIntoView, quietSince,
-  focus, hasFocus, selectText, setValue, readBack, selectOption, checkedState, formFacts, submitterOf, protect, clearProtected,
-  rectangles, cover, freeze,
+  focus, hasFocus, selectText, setValue, readBack, selectOption, checkedState, formFacts, submitterOf, protect, heldFields, clearProtected,
+  rectangles, contentOffset, cover, freeze, guard,
   query, extract, fingerprint, probe,
 };

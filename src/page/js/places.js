@@ -100,3 +100,21 @@ function twoFrames() {
   return frame(window).then(() => frame(window)).then(() => true);
 }
 Object.assign(globalThis.__rehearsal, { twoFrames, queryText, containsNode, blur, scrollView, dragDrop });
+
+// The origin's local storage as pairs, and back. A page without storage has none.
+function storageEntries() {
+  try {
+    return JSON.stringify(Object.entries(window.localStorage));
+  } catch {
+    return '[]';
+  }
+}
+function setStorage(entries) {
+  try {
+    for (const [key, value] of entries) window.localStorage.setItem(key, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+Object.assign(globalThis.__rehearsal, { storageEntries, setStorage });
