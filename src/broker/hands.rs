@@ -97,6 +97,7 @@ impl Broker {
                         x: 0.0,
                         y: 0.0,
                         on_label: false,
+                        checked: None,
                     },
                     node,
                 })

@@ -277,9 +277,7 @@ impl Broker {
 
     /// Whether a search down the lists is still going on.
     pub fn searching(&self) -> bool {
-        self.searched.steps > 0
-            && !self.searched.ended
-            && self.searched.steps < MOST
+        self.searched.steps > 0 && !self.searched.ended && self.searched.steps < MOST
     }
 
     /// Scrolls the page or its largest scroll box by a share of a view; extremes mean the ends.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::acts::{asked, number};
 use super::observation::Rect;
-use super::realm::{ReadError, Realm, call};
+use super::realm::{ReadError, Realm};
 
 /// A box to paint over, in whole CSS pixels of the context's viewport, rounded outwards.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,6 +31,30 @@ struct Answer {
     stale: bool,
 }
 
+/// When boxes are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// Before a picture: the document is made to stand still and its secret fields are covered first.
+    Before,
+    /// After it: it is let go once it was measured.
+    After,
+}
+
+/// Boxes to paint over on a picture, measured before and after it; otherwise as [`rectangles`].
+pub async fn measure<R: Realm>(
+    realm: &R,
+    context: &str,
+    generation: u32,
+    marks: &[u32],
+    moment: Moment,
+) -> Result<Option<Vec<SecretBox>>, ReadError> {
+    let call = match moment {
+        Moment::Before => "pose",
+        Moment::After => "release",
+    };
+    boxes(realm, context, call, generation, marks).await
+}
+
 /// Boxes of secret fields and of the given marks (see [`super::Reading::marks`]). `None`: the page was
 /// read again since; take the marks of that read.
 pub async fn rectangles<R: Realm>(
@@ -39,13 +63,17 @@ pub async fn rectangles<R: Realm>(
     generation: u32,
     marks: &[u32],
 ) -> Result<Option<Vec<SecretBox>>, ReadError> {
-    let answer: Answer = asked(
-        realm,
-        context,
-        "rectangles",
-        &[json!(generation), json!(marks)],
-    )
-    .await?;
+    boxes(realm, context, "rectangles", generation, marks).await
+}
+
+async fn boxes<R: Realm>(
+    realm: &R,
+    context: &str,
+    call: &'static str,
+    generation: u32,
+    marks: &[u32],
+) -> Result<Option<Vec<SecretBox>>, ReadError> {
+    let answer: Answer = asked(realm, context, call, &[json!(generation), json!(marks)]).await?;
     if answer.stale {
         return Ok(None);
     }
@@ -64,11 +92,4 @@ pub async fn rectangles<R: Realm>(
 /// Covers secret fields on the elements themselves; how many are covered.
 pub async fn cover<R: Realm>(realm: &R, context: &str, on: bool) -> Result<usize, ReadError> {
     Ok(number(realm, context, "cover", &[Value::Bool(on)]).await? as usize)
-}
-
-/// Stops animations and the caret, or lets them go on.
-pub async fn freeze<R: Realm>(realm: &R, context: &str, on: bool) -> Result<(), ReadError> {
-    call(realm, context, "freeze", &[Value::Bool(on)], None)
-        .await
-        .map(drop)
 }

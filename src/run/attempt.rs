@@ -21,8 +21,8 @@ use super::failure::Fault;
 use super::human::Human;
 use super::keeping::Keeping;
 use super::locks::LockWork;
-use super::mend::Filled;
 use super::look::{self, EndState, Facts};
+use super::mend::Filled;
 use super::settings::RunContext;
 
 /// Everything one attempt holds. Owns its broker; nothing of it outlives the attempt.

@@ -94,7 +94,8 @@ impl AttemptRun<'_> {
                         limit
                     };
                     // A search down a list goes on while it gets anywhere.
-                    let searched = began.elapsed() < limit * SEARCH_TIMES && self.broker.searching();
+                    let searched =
+                        began.elapsed() < limit * SEARCH_TIMES && self.broker.searching();
                     if began.elapsed() >= limit && !searched || self.must_stop() {
                         if step.step.optional && miss.kind != MissKind::Ambiguous {
                             return Ok(None);

@@ -159,8 +159,16 @@ mod tests {
         let filled = Filled::of(&field("Search", "all"), "north quay");
         assert!(filled.wiped(&page(vec![field("Search", "")])).is_some());
         assert!(filled.wiped(&page(vec![field("Search", "all")])).is_some());
-        assert!(filled.wiped(&page(vec![field("Search", "north quay")])).is_none());
-        assert!(filled.wiped(&page(vec![field("Search", "North Quay")])).is_none());
+        assert!(
+            filled
+                .wiped(&page(vec![field("Search", "north quay")]))
+                .is_none()
+        );
+        assert!(
+            filled
+                .wiped(&page(vec![field("Search", "North Quay")]))
+                .is_none()
+        );
         assert!(filled.wiped(&page(vec![field("Other", "")])).is_none());
     }
 

@@ -3,8 +3,8 @@
 globalThis.__rehearsal = {
   version: VERSION,
   read, frameWindows, suspects, adopt,
-  prepare, element, elements, windowAt, scrollers, scrollBy, scrollTo, scrollIntoView, quietSince,
-  focus, hasFocus, selectText, setValue, readBack, selectOption, checkedState, formFacts, submitterOf, protect, clearProtected,
-  rectangles, cover, freeze,
+  prepare, element, elements, windowAt, scrollers, scrollBy, scrollTo, scrollIntoView, quietSince, settled,
+  focus, hasFocus, enter, leaveField, selectText, setValue, readBack, selectOption, checkedState, formFacts, submitterOf, protect, clearProtected,
+  rectangles, pose, release, cover,
   query, extract, fingerprint, probe,
 };

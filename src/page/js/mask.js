@@ -123,6 +123,21 @@ function cover(on) {
   return covers.size;
 }
 
+// Before a picture: still, covered, measured. After it: measured again, then let go.
+function pose(generation, ranges) {
+  freeze(true);
+  cover(true);
+  return rectangles(generation, ranges);
+}
+function release(generation, ranges) {
+  try {
+    return rectangles(generation, ranges);
+  } finally {
+    cover(false);
+    freeze(false);
+  }
+}
+
 // Stands still for a picture: animations go to a fixed moment, the caret is hidden, both without a
 // mutation. `freeze(false)` lets them go on.
 let frozen = null;
