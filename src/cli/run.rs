@@ -535,6 +535,7 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
         &options,
         &extra_files,
         &outgoing,
+        &effective.root,
         &say,
     );
     let code = match outputs {
@@ -606,6 +607,7 @@ fn write_reports(
     options: &Options,
     extra: &Extra,
     outgoing: &Outgoing,
+    suite_root: &Path,
     say: &Say,
 ) -> Result<Outputs, i32> {
     let mut failed = None;
@@ -639,8 +641,8 @@ fn write_reports(
             write(path, html.as_bytes());
         }
     }
-    for (name, text) in tutorial_index(events, &context.suite_root) {
-        write(&folder.path().join(name), text.as_bytes());
+    for (name, text) in tutorial_index(events, suite_root) {
+        write(&folder.join(name), text.as_bytes());
     }
     if let Some(code) = failed {
         return Err(code);

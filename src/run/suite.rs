@@ -410,7 +410,7 @@ impl Worker {
             prepared = self.prepare(planned, attempt, say) => prepared,
             _ = stop.asked() => {
                 let fault = super::attempt::interrupted();
-                Err((fault.status, fault.failure))
+                Err((fault.status, *fault.failure))
             }
         }
     }
