@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::examples;
+
 #[derive(Debug, Parser)]
 #[command(
     name = "rehearsal",
@@ -21,7 +23,7 @@ Examples:
   rehearsal accept                          take over what the last run proposed
 
 Exit codes: 0 passed, 1 failed, 2 scenario or usage error, 3 environment, 4 refused,
-            5 leak found, 6 snapshot pending, 130/143 interrupted.",
+            5 leak found, 6 snapshot pending, 129/130/143 stopped by a signal.",
     propagate_version = true,
     disable_help_subcommand = true
 )]
@@ -48,28 +50,40 @@ pub enum Colour {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Make a suite with a first scenario for an address
+    #[command(after_help = examples::INIT)]
     Init(InitArgs),
     /// Run scenarios in a browser
+    #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
     /// Find every problem of every file, without a browser
+    #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// Take over pending snapshots of the last run
+    #[command(after_help = examples::ACCEPT)]
     Accept(AcceptArgs),
     /// Step through pending snapshots: accept, reject or skip
+    #[command(after_help = examples::REVIEW)]
     Review(ReviewArgs),
     /// Print a page's targets in the language's syntax, to paste into a scenario
+    #[command(after_help = examples::LOOK)]
     Look(Box<LookArgs>),
     /// Build every report of a run again from its journal
+    #[command(after_help = examples::REPLAY)]
     Replay(ReplayArgs),
     /// Keep, list and test credentials; no value is ever an argument
+    #[command(after_help = examples::CREDENTIALS)]
     Credentials(CredentialsArgs),
     /// Search files for credential values and key-like text
+    #[command(after_help = examples::SCAN)]
     Scan(ScanArgs),
     /// Print the JSON Schema of scenario files
+    #[command(after_help = examples::SCHEMA)]
     Schema(SchemaArgs),
     /// What is installed, what is missing and how to install it
+    #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
     /// Print a completion script for a shell
+    #[command(after_help = examples::COMPLETIONS)]
     Completions {
         /// bash, zsh, fish, elvish or powershell
         shell: clap_complete::Shell,
@@ -261,7 +275,9 @@ pub struct CredentialsArgs {
 #[derive(Debug, Subcommand)]
 pub enum CredentialsCommand {
     /// Add a credential to the vault; asks for the values without echo
+    #[command(after_help = examples::CREDENTIALS_ADD)]
     Add {
+        /// Letters, digits and dashes, as scenarios name it
         name: String,
         /// scheme://host[:port] it may be filled at
         #[arg(long)]
@@ -271,13 +287,24 @@ pub enum CredentialsCommand {
         totp: bool,
     },
     /// Names, origins and fields; never a value
+    #[command(after_help = examples::CREDENTIALS_LIST)]
     List,
     /// Remove a credential from the vault
-    Remove { name: String },
+    #[command(after_help = examples::CREDENTIALS_REMOVE)]
+    Remove {
+        /// Its name
+        name: String,
+    },
     /// Ask for new values
-    Rotate { name: String },
+    #[command(after_help = examples::CREDENTIALS_ROTATE)]
+    Rotate {
+        /// Its name
+        name: String,
+    },
     /// Whether a credential can be loaded, and from where
+    #[command(after_help = examples::CREDENTIALS_TEST)]
     Test {
+        /// Its name
         name: String,
         /// Forget rejected sign-ins (ends the cool-down)
         #[arg(long)]

@@ -5,6 +5,7 @@ mod args;
 mod check;
 mod credentials;
 mod doctor;
+mod examples;
 mod init;
 mod known;
 mod logging;
@@ -66,12 +67,10 @@ pub fn main() -> i32 {
         Command::Schema(args) => schema::schema(&args, &say),
         Command::Doctor(args) => with_runtime(doctor::doctor(args, say)),
         Command::Completions { shell } => {
-            clap_complete::generate(
-                shell,
-                &mut Cli::command(),
-                "rehearsal",
-                &mut std::io::stdout(),
-            );
+            // Written in one go: a closed pipe must not end in a panic of the generator.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "rehearsal", &mut script);
+            let _ = std::io::stdout().write_all(&script);
             exit::PASSED
         }
         Command::Man => {
