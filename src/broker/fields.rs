@@ -13,7 +13,7 @@ use crate::scenario::{By, Scope, Target, Verb};
 use crate::text::fold::{fold, fold_case};
 
 use super::hands::{Fit, Prepared};
-use super::session::Broker;
+use super::session::{Broker, DOCUMENT_IDLE_MS};
 use super::types::{BrokerError, Primitive, Unfit};
 
 /// A field that was filled is given so long to show that its page wipes or rewrites it.
@@ -55,8 +55,9 @@ impl Broker {
                 notes.push("typed again: the page had wiped or changed the first try".into());
             }
         }
-        self.blur(prepared).await?;
-        let after = self.read_value(prepared).await?;
+        let after = acts::leave(&self.realm(), &prepared.context, prepared.id)
+            .await?
+            .value;
         let seen = after.or(seen);
         if seen.is_none() || same(seen.as_deref(), text) {
             return Ok(Ok(notes));
@@ -83,26 +84,14 @@ impl Broker {
         prepared: &Prepared,
         text: &str,
     ) -> Result<(), BrokerError> {
-        acts::focus(&self.realm(), &prepared.context, prepared.id).await?;
-        if !acts::has_focus(&self.realm(), &prepared.context, prepared.id).await? {
+        if !acts::enter(&self.realm(), &prepared.context, prepared.id).await? {
             // Rich editors put the focus where they want it on a click.
             self.click(prepared).await?.ok();
+            acts::select_text(&self.realm(), &prepared.context, prepared.id).await?;
         }
-        acts::select_text(&self.realm(), &prepared.context, prepared.id).await?;
-        if is_rich(&prepared.node) {
-            self.act(
-                &prepared.context,
-                Actions::chord(&[Key::Control, Key::Char('a')]),
-            )
-            .await?;
-        }
-        self.act(&prepared.context, Actions::chord(&[Key::Delete]))
-            .await?;
-        if !text.is_empty() {
-            let actions = Actions::text(text).map_err(|e| BrokerError::Other(e.to_string()))?;
-            self.act(&prepared.context, actions).await?;
-        }
-        Ok(())
+        let actions = Actions::type_over(text, is_rich(&prepared.node))
+            .map_err(|e| BrokerError::Other(e.to_string()))?;
+        self.act(&prepared.context, actions).await
     }
 
     /// Date, time, color and range take no typing (keys go into their parts): set and tell the page.
@@ -170,16 +159,12 @@ impl Broker {
         }))
     }
 
-    async fn blur(&mut self, prepared: &Prepared) -> Result<(), BrokerError> {
-        crate::page::places::blur(&self.realm(), &prepared.context, prepared.id).await?;
-        Ok(())
-    }
-
     /// The field's value once it has held still for a moment.
     async fn steady_value(&mut self, prepared: &Prepared) -> Result<Option<String>, BrokerError> {
-        let mut before = self.read_value(prepared).await?;
+        let first = acts::read_back(&self.realm(), &prepared.context, prepared.id).await?;
+        let mut before = first.value;
         // Only a page that still works on itself can wipe a field: a quiet one is believed at once.
-        if self.is_quiet().await {
+        if self.network_is_quiet() && first.quiet.is_some_and(|ms| ms >= DOCUMENT_IDLE_MS) {
             return Ok(before);
         }
         let until = Instant::now() + Duration::from_millis(600);
@@ -208,7 +193,10 @@ impl Broker {
 
     pub(super) async fn check(&mut self, prepared: &Prepared, on: bool) -> Fit<Vec<String>> {
         let wanted = if on { Tri::True } else { Tri::False };
-        let state = acts::checked(&self.realm(), &prepared.context, prepared.id).await?;
+        let state = match prepared.point.checked {
+            None => acts::checked(&self.realm(), &prepared.context, prepared.id).await?,
+            known => known,
+        };
         if state.is_none() {
             return Ok(Err(Unfit::WrongKind {
                 why: "it has no checked state".into(),

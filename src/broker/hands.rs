@@ -104,6 +104,7 @@ impl Broker {
                         x: 0.0,
                         y: 0.0,
                         on_label: false,
+                        checked: None,
                     },
                     node,
                 })

@@ -26,7 +26,7 @@ use super::watch::{StepRules, Watch};
 /// Nothing begun or ended on the network for so long: quiet.
 const NETWORK_IDLE: Duration = Duration::from_millis(20);
 /// No change of the document for two frames: quiet.
-const DOCUMENT_IDLE_MS: u64 = 32;
+pub(super) const DOCUMENT_IDLE_MS: u64 = 32;
 
 /// From a handler's `fetch` to the proxy it takes the browser a few milliseconds.
 const AFTER_ACTION: Duration = Duration::from_millis(12);
@@ -172,10 +172,10 @@ impl Broker {
                 downloads: setup.downloads.map_or(Downloads::Deny, Downloads::Folder),
             })
             .await?;
-        context
-            .add_preload(page::script::INSTALL, Some(page::script::SANDBOX))
-            .await?;
-        context.add_preload(NO_WORKERS, None).await?;
+        tokio::try_join!(
+            context.add_preload(page::script::INSTALL, Some(page::script::SANDBOX)),
+            context.add_preload(NO_WORKERS, None),
+        )?;
         let tab = context.new_tab().await?;
         let events = context
             .events()
@@ -589,13 +589,19 @@ impl Broker {
         self.follow().await?;
         if std::mem::take(&mut self.acted) {
             // What a handler starts (a request, a navigation) is under way two frames later.
-            match page::call(&self.realm(), self.tab.id(), "twoFrames", &[], None).await {
-                Ok(_) | Err(page::ReadError::Call(page::CallFault::Gone(_))) => {}
+            let settled = page::acts::settled(&self.realm(), self.tab.id(), AFTER_ACTION).await;
+            let unchanged = match settled {
+                Ok(ms) => ms >= DOCUMENT_IDLE_MS,
+                Err(page::ReadError::Call(page::CallFault::Gone(_))) => false,
                 Err(error) => return Err(error.into()),
-            }
-            sleep(AFTER_ACTION).await;
+            };
             self.watch.arrived(self.limits.navigation).await;
             self.follow().await?;
+            if unchanged && self.network_is_quiet() {
+                self.drain_network();
+                self.spent("settle", began);
+                return Ok(());
+            }
         }
         loop {
             if self.is_quiet().await || Instant::now() >= until {
@@ -616,12 +622,15 @@ impl Broker {
         !network.settled(std::time::Instant::now(), Duration::ZERO)
     }
 
+    /// No navigation and no request of the page under way.
+    pub(super) fn network_is_quiet(&self) -> bool {
+        let network = *self.proxy.quiet().borrow();
+        !self.watch.state().navigating && network.settled(std::time::Instant::now(), NETWORK_IDLE)
+    }
+
     /// No request of the page under way and no change of the document for two frames.
     pub async fn is_quiet(&mut self) -> bool {
-        let network = *self.proxy.quiet().borrow();
-        if self.watch.state().navigating
-            || !network.settled(std::time::Instant::now(), NETWORK_IDLE)
-        {
+        if !self.network_is_quiet() {
             return false;
         }
         match page::acts::quiet_since(&self.realm(), self.tab.id()).await {
