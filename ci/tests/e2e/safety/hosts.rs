@@ -35,13 +35,13 @@ fn r70_r77_cases_143_to_153_no_way_out_of_the_list() {
     page("/meta", &format!("<meta http-equiv=refresh content=\"0;url={evil}\">"));
     page("/link", &format!("<a href={evil}>Go</a>"));
     page("/blank", &format!("<a href={evil} target=_blank>Go</a>"));
-    page("/popup", &format!("<button onclick=\"open('{evil}')\">Go</button>"));
+    page("/popup", &format!("<button onclick=\"window.open('{evil}')\">Go</button>"));
     page("/form", &format!("<form action={evil}><button>Go</button></form>"));
     page("/hop", "<a href=/redirect/evil.test/landing>Go</a>");
     page("/listed-hop", "<a href=/redirect/other.test/landing>Go</a>");
     page("/frame", &format!("<iframe title=box src={evil}></iframe><img src=http://evil.test/i.png>"));
-    page("/data", "<button onclick=\"result.textContent='asked';open('data:text/html,<h1>outside</h1>')\">Go</button>");
-    page("/blob", "<button onclick=\"result.textContent='asked';open(URL.createObjectURL(new Blob(['<h1>outside</h1>'],{type:'text/html'})))\">Go</button>");
+    page("/data", "<button onclick=\"result.textContent='asked';window.open('data:text/html,<h1>outside</h1>')\">Go</button>");
+    page("/blob", "<button onclick=\"result.textContent='asked';window.open(URL.createObjectURL(new Blob(['<h1>outside</h1>'],{type:'text/html'})))\">Go</button>");
     page("/third-parties", &(0..50).map(|i| format!("<img alt='' src=http://cdn{i}.test/x.png>")).collect::<String>());
     let lab = Lab::on(&stage, &["site.test"], true);
     // Served there as well, so that only the list keeps it out.
@@ -68,7 +68,7 @@ fn r70_r77_cases_143_to_153_no_way_out_of_the_list() {
         "name: listed-hop\nfixtures: [stage, other]\nstart: http://site.test/listed-hop\nsteps: [ { click: Go } ]\nexpect: [ { see: Other words } ]\n",
     );
     start(&lab, "moves-itself", "pages/145-page-moves-itself.html", "steps: [ { wait: { seconds: 2 } } ]\n", "{ see: Moving soon }");
-    start(&lab, "worker", "pages/149-service-worker-detour.html", "steps: [ { wait: output } ]\n", "{ see: no worker }");
+    start(&lab, "worker", "pages/149-service-worker-detour.html", pause, "{ see: no worker }");
     start(&lab, "hints", "pages/151-dns-hints.html", pause, "{ see: hints added }");
     start(&lab, "sockets", "pages/152-sockets-and-beacons.html", "steps: [ { click: Send, expect: { see: es error } } ]\n", "{ see: ws error }, { see: fetch error }, { not_see: ws open }, { not_see: fetch ok }");
     let run = lab.run(&["--fresh", "--jobs", "2", "--suggest"]);
