@@ -129,7 +129,10 @@ fn hide(observation: &mut Observation, id: NodeId, word: &str, keeps_name: bool)
         }
     }
     if !span.is_empty() {
-        page::replace_text(document, Vec::from([(trimmed(&document.text, span), placeholder)]));
+        page::replace_text(
+            document,
+            Vec::from([(trimmed(&document.text, span), placeholder)]),
+        );
     }
 }
 

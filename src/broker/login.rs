@@ -673,7 +673,10 @@ impl Entry<'_> {
         match typed {
             // The document went away under the keys, or the focus with it: where is the page now?
             Ok(Some(LoginEnd::FocusMoved)) | Err(BrokerError::Stale) => {
-                self.broker.watch.arrived(self.broker.limits.navigation).await;
+                self.broker
+                    .watch
+                    .arrived(self.broker.limits.navigation)
+                    .await;
                 let moved = self.origin_moved().await?;
                 Ok(Some(moved.unwrap_or(LoginEnd::FocusMoved)))
             }

@@ -26,8 +26,11 @@ const WITHIN: Duration = Duration::from_secs(15);
 
 /// `Err` says what was seen, and that no scenario will use this browser.
 pub async fn verify(browser: &Browser, context: &RunContext) -> Result<(), String> {
-    let fail = |what: &str, why: String| format!("network policy could not be established: {what}: {why}");
-    let decoy = Decoy::listen().await.map_err(|e| fail("a decoy", e.to_string()))?;
+    let fail =
+        |what: &str, why: String| format!("network policy could not be established: {what}: {why}");
+    let decoy = Decoy::listen()
+        .await
+        .map_err(|e| fail("a decoy", e.to_string()))?;
     let done = Arc::new(Notify::new());
     let mut config = ProxyConfig::new(
         AllowSet::new(Vec::new()),
@@ -37,7 +40,9 @@ pub async fn verify(browser: &Browser, context: &RunContext) -> Result<(), Strin
     );
     config.bind = context.bind;
     config.internal = Some(check_page(decoy.ports, done.clone()));
-    let proxy = Proxy::start(config).await.map_err(|e| fail("the proxy", e.to_string()))?;
+    let proxy = Proxy::start(config)
+        .await
+        .map_err(|e| fail("the proxy", e.to_string()))?;
     let opened = open(browser, &proxy).await;
     let answered = match &opened {
         Ok(_) => timeout(WITHIN, done.notified()).await.is_ok(),
@@ -54,7 +59,9 @@ pub async fn verify(browser: &Browser, context: &RunContext) -> Result<(), Strin
         (0, false) => Err(fail("the check page", "it did not finish".into())),
         (hits, _) => Err(fail(
             "the browser goes around the proxy",
-            format!("{hits} connections reached a decoy directly; no page is opened with it. Use a browser that `rehearsal doctor` knows"),
+            format!(
+                "{hits} connections reached a decoy directly; no page is opened with it. Use a browser that `rehearsal doctor` knows"
+            ),
         )),
     }
 }
@@ -90,7 +97,11 @@ fn check_page((tcp, udp): (u16, u16), done: Arc<Notify>) -> Internal {
             InternalAnswer {
                 status: 200,
                 content_type: "text/html; charset=utf-8",
-                body: if path == "/" { page.clone().into_bytes() } else { Vec::new() },
+                body: if path == "/" {
+                    page.clone().into_bytes()
+                } else {
+                    Vec::new()
+                },
             }
         }),
     }

@@ -654,10 +654,7 @@ fn never_in_addresses(
 }
 
 /// `mask:` entries that name controls, with their words.
-fn target_masks(
-    planned: &Planned,
-    context: &RunContext,
-) -> Vec<(crate::scenario::Target, String)> {
+fn target_masks(planned: &Planned, context: &RunContext) -> Vec<(crate::scenario::Target, String)> {
     let all = planned.scenario.mask.iter().chain(&context.masks);
     all.filter_map(|mask| match &mask.what {
         crate::scenario::MaskWhat::Target(target) => Some((target.clone(), mask.name.clone())),

@@ -180,7 +180,12 @@ async fn cases_of_reading_and_acting() {
     acts::protect(b, &b.top, page.generation, &[code.node], true)
         .await
         .expect("a mark");
-    assert_eq!(pictures::cover(b, &b.top, page.generation, &[]).await.expect("a cover"), 1);
+    assert_eq!(
+        pictures::cover(b, &b.top, page.generation, &[])
+            .await
+            .expect("a cover"),
+        1
+    );
     let boxes = pictures::rectangles(b, &b.top, page.generation, &[], &[])
         .await
         .expect("boxes");

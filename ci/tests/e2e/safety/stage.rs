@@ -48,7 +48,9 @@ impl Stage {
             password: password.into(),
             ..Inner::default()
         }));
-        let app = axum::Router::new().fallback(answer).with_state(inner.clone());
+        let app = axum::Router::new()
+            .fallback(answer)
+            .with_state(inner.clone());
         runtime.spawn(async move { axum::serve(listener, app).await });
         Self {
             inner,
@@ -113,7 +115,10 @@ async fn answer(State(inner): State<Arc<Mutex<Inner>>>, request: Request) -> Res
     }
     if path == "/file.csv" {
         return (
-            [(header::CONTENT_TYPE, "text/csv"), (header::CONTENT_DISPOSITION, "attachment")],
+            [
+                (header::CONTENT_TYPE, "text/csv"),
+                (header::CONTENT_DISPOSITION, "attachment"),
+            ],
             "a,b\n1,2\n",
         )
             .into_response();
@@ -133,7 +138,11 @@ fn signed_in(password: &str, path: &str, body: &str) -> Response {
     let fields: BTreeMap<String, String> = url::form_urlencoded::parse(body.as_bytes())
         .into_owned()
         .collect();
-    let given = fields.get("password").or(fields.get("code")).cloned().unwrap_or_default();
+    let given = fields
+        .get("password")
+        .or(fields.get("code"))
+        .cloned()
+        .unwrap_or_default();
     let next = path.strip_prefix("/session").unwrap_or_default();
     match next {
         // The second of two pages.

@@ -56,7 +56,10 @@ fn pages(stage: &Stage) {
          <a href=/other ping=/api/ping>Away</a>",
     );
     page("/other", "<p>Other</p>");
-    page("/getform", "<form action=/other><button>Find</button></form>");
+    page(
+        "/getform",
+        "<form action=/other><button>Find</button></form>",
+    );
     let graphql = |operation: &str, kind: &str| {
         format!(
             "<button onclick=\"fetch('/graphql',{{method:'POST',headers:{{'content-type':\
@@ -67,10 +70,7 @@ fn pages(stage: &Stage) {
     };
     page("/orders", &graphql("Orders", "query"));
     page("/refund", &graphql("Refund", "mutation"));
-    page(
-        "/download",
-        "<a href=/file.csv download>Export</a>",
-    );
+    page("/download", "<a href=/file.csv download>Export</a>");
     page(
         "/override",
         "<button onclick=\"fetch('/api/override',{headers:{'X-HTTP-Method-Override':'DELETE'}})\
@@ -126,11 +126,15 @@ fn lab(stage: &Stage) -> Lab {
     );
     lab.scenario(
         "ping",
-        &format!("start: {SITE}/beacon\nsteps: [ {{ click: Away }} ]\nexpect: [ {{ see: Other }} ]\n"),
+        &format!(
+            "start: {SITE}/beacon\nsteps: [ {{ click: Away }} ]\nexpect: [ {{ see: Other }} ]\n"
+        ),
     );
     lab.scenario(
         "getform",
-        &format!("start: {SITE}/getform\nsteps: [ {{ click: Find }} ]\nexpect: [ {{ see: Other }} ]\n"),
+        &format!(
+            "start: {SITE}/getform\nsteps: [ {{ click: Find }} ]\nexpect: [ {{ see: Other }} ]\n"
+        ),
     );
     lab.scenario(
         "orders",
@@ -148,7 +152,9 @@ fn lab(stage: &Stage) -> Lab {
     );
     lab.scenario(
         "query-suggested",
-        &format!("start: {SITE}/orders\nsteps: [ {{ click: Load }} ]\nexpect: [ {{ see: answered }} ]\n"),
+        &format!(
+            "start: {SITE}/orders\nsteps: [ {{ click: Load }} ]\nexpect: [ {{ see: answered }} ]\n"
+        ),
     );
     lab.scenario(
         "undeclared-download",
@@ -209,12 +215,19 @@ fn r89_r90_only_declared_requests_leave_the_machine() {
     // The message names the request and the line to add.
     let said = run.failure("put");
     assert!(said.contains("PUT http://site.test/api/put"), "{said}");
-    assert!(said.contains("request: \\\"PUT http://site.test/api/put\\\""), "{said}");
+    assert!(
+        said.contains("request: \\\"PUT http://site.test/api/put\\\""),
+        "{said}"
+    );
     // Pings are stopped and noted.
     let noted = run.of("ping", "blocked").any(|e| e["reason"] == "ping");
     assert!(noted, "{}", run.stdout);
     // --suggest prints lines that can be pasted below their key.
-    assert!(run.stdout.contains("\nwrites:\n  - { what:"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("\nwrites:\n  - { what:"),
+        "{}",
+        run.stdout
+    );
     assert!(
         run.stdout.contains("safe_requests:\n  - { request: \"POST http://site.test/graphql\", operation: [Orders] }"),
         "{}",
@@ -235,14 +248,20 @@ fn r83_r84_r86_an_unconfirmed_write_runs_nothing_and_reads_run() {
     );
     lab.scenario(
         "read",
-        &format!("start: {SITE}/getform\nsteps: [ {{ click: Find }} ]\nexpect: [ {{ see: Other }} ]\n"),
+        &format!(
+            "start: {SITE}/getform\nsteps: [ {{ click: Find }} ]\nexpect: [ {{ see: Other }} ]\n"
+        ),
     );
     let alone = lab.run(&["write-last", "--fresh"]);
     alone.check(&[("write-last", "refused/unconfirmed_write")]);
     assert_eq!(alone.code, 4);
     assert!(!alone.browser_seen, "no process before the gate");
     assert!(stage.received().is_empty(), "no request either");
-    assert!(alone.stdout.contains("--confirm write-last"), "{}", alone.stdout);
+    assert!(
+        alone.stdout.contains("--confirm write-last"),
+        "{}",
+        alone.stdout
+    );
     let again = lab.run(&["write-last", "--fresh"]);
     let said = |run: &super::lab::Outcome| run.failure("write-last");
     let steady = |text: String| text.split("\"ms\"").next().unwrap_or("").to_owned();
@@ -250,7 +269,11 @@ fn r83_r84_r86_an_unconfirmed_write_runs_nothing_and_reads_run() {
         let text: String = steady(said(run));
         text.split("\"seq\"").nth(1).unwrap_or("").to_owned()
     };
-    assert_eq!(stable(&alone), stable(&again), "same scenario, same refusal");
+    assert_eq!(
+        stable(&alone),
+        stable(&again),
+        "same scenario, same refusal"
+    );
 
     let both = lab.run(&["--fresh"]);
     both.check(&[
@@ -296,11 +319,18 @@ fn r89_inside_tls_methods_are_judged_unless_the_scenario_tunnels() {
             "<!doctype html><title>Desk</title><h1>Desk</h1><button onclick=\"{what}\">Delete</button><output id=o></output>"
         )
     };
-    let post = |path: &str| format!("fetch('{path}',{{method:'POST'}}).then(r=>o.textContent='sent',()=>o.textContent='stopped')");
+    let post = |path: &str| {
+        format!(
+            "fetch('{path}',{{method:'POST'}}).then(r=>o.textContent='sent',()=>o.textContent='stopped')"
+        )
+    };
     lab.write("site/post.html", &send(&post("/undeclared")));
     lab.write("site/tunnel.html", &send(&post("/tunnelled")));
     lab.write("site/declared.html", &send(&post("/declared")));
-    lab.write("site/beacon.html", &send("navigator.sendBeacon('/beacon','x');o.textContent='done'"));
+    lab.write(
+        "site/beacon.html",
+        &send("navigator.sendBeacon('/beacon','x');o.textContent='done'"),
+    );
     let ca = lab.path("authority.pem");
     let site = Site::start(&lab.path("site"), &ca);
     let https = &site.https;
@@ -319,7 +349,10 @@ fn r89_inside_tls_methods_are_judged_unless_the_scenario_tunnels() {
     let run = lab.run(&["post", "--fresh"]);
     assert_ne!(run.code, 0, "{}", run.stdout);
     assert_eq!(site.writes(), Vec::<String>::new());
-    lab.write("suite/rehearsal.toml", &format!("[network]\nca_file = \"{}\"\n", ca.display()));
+    lab.write(
+        "suite/rehearsal.toml",
+        &format!("[network]\nca_file = \"{}\"\n", ca.display()),
+    );
     let run = lab.run(&["--fresh", "--confirm-writes"]);
     run.check(&[
         ("post", "refused/undeclared_write"),
