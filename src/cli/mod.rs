@@ -6,15 +6,19 @@ mod check;
 mod credentials;
 mod doctor;
 mod init;
+mod known;
 mod logging;
 mod look;
 mod replay;
 mod review;
+mod review_web;
 mod run;
 mod say;
 mod scan;
 mod schema;
 mod settings;
+
+use std::io::Write;
 
 use clap::{CommandFactory, Parser};
 
@@ -54,7 +58,7 @@ pub fn main() -> i32 {
         Command::Run(args) => with_runtime(run::run(*args, say, cli.verbose)),
         Command::Check(args) => check::check(&args, &say),
         Command::Accept(args) => accept::accept(&args, &say),
-        Command::Review(args) => review::review(&args, &say),
+        Command::Review(args) => review::review(&args, say),
         Command::Look(args) => with_runtime(look::look(*args, say)),
         Command::Replay(args) => replay::replay(&args, &say),
         Command::Credentials(args) => credentials::credentials(&args.command, &say),
@@ -94,6 +98,20 @@ fn credentials_fault(kind: clap::error::ErrorKind) -> &'static str {
         }
         _ => "an argument is not known here",
     }
+}
+
+/// A panic's own words may hold what a page said (a slice names the text it was taken from), so only
+/// its place is printed.
+pub fn say_panics_without_their_words() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic
+            .location()
+            .map_or_else(|| "an unknown place".into(), ToString::to_string);
+        let _ = writeln!(
+            std::io::stderr(),
+            "error: internal error at {place}; please report it"
+        );
+    }));
 }
 
 fn with_runtime(work: impl Future<Output = i32>) -> i32 {

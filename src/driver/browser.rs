@@ -156,6 +156,11 @@ impl Browser {
         *self.lost().borrow()
     }
 
+    /// Lost, or a command went unanswered: not to be used for another scenario.
+    pub fn is_doubtful(&self) -> bool {
+        self.is_lost() || self.shared.connection.is_doubtful()
+    }
+
     /// The process group of driver and browser; `None` for a driver that is not ours.
     pub async fn process_group(&self) -> Option<i32> {
         let session = self.session.lock().await;
@@ -182,7 +187,7 @@ impl Browser {
         let Some(session) = self.session.lock().await.take() else {
             return Ok(());
         };
-        let lost = self.is_lost();
+        let lost = self.is_doubtful();
         self.shared.connection.mark_lost();
         end(session, at_once || lost).await
     }

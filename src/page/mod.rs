@@ -18,6 +18,7 @@
 
 pub mod acts;
 mod address;
+mod columns;
 pub mod observation;
 mod observe;
 pub mod pictures;

@@ -21,7 +21,7 @@ pub use shard::Shard;
 pub use unfold::{PlannedStep, StepBy};
 
 use crate::policy::{HostRule, SafeRequest, WriteRule};
-use crate::scenario::{Fixture, Scenario};
+use crate::scenario::{Fixture, Keep, Scenario};
 use crate::snapshot::Approved;
 
 /// What a run will do, in order.
@@ -39,6 +39,8 @@ pub struct Plan {
 pub struct Planned {
     /// Bound: every `$(…)` replaced.
     pub scenario: Scenario,
+    /// Flow fixtures whose signed-in state is kept, in the order written.
+    pub keeps: Vec<(String, Keep)>,
     /// Flows of `fixtures:` that run after `start` is open, then `steps`, all unfolded.
     pub before: Vec<PlannedStep>,
     pub steps: Vec<PlannedStep>,
@@ -58,8 +60,13 @@ pub struct Planned {
     pub approved: Arc<Approved>,
     /// SHA-256 of the bound scenario, hex: what a consent record names.
     pub digest: String,
-    /// A goal, or a `plan:` step, without an approved lock.
+    /// Lock keys of what a planner has to reach: the goal of a scenario without steps, every
+    /// `plan:` step.
+    pub goals: Vec<String>,
+    /// One of them has no approved lock.
     pub needs_model: bool,
+    /// The goal before `$(…)` is replaced: what its lock is found by.
+    pub goal_written: Option<String>,
 }
 
 impl Planned {
@@ -72,6 +79,11 @@ impl Planned {
         self.every_step()
             .flat_map(|s| build::fields_in(&s.step))
             .collect()
+    }
+
+    /// The lock key of a goal as written, alone or as a `plan:` step.
+    pub fn goal_key(&self, written: &str, step: Option<&PlannedStep>) -> String {
+        build::goal_key(&self.hosts, written, step)
     }
 
     pub fn every_step(&self) -> impl Iterator<Item = &PlannedStep> {

@@ -65,6 +65,10 @@ pub fn render_all(events: &[Event], options: &Options) -> Vec<(String, Vec<u8>)>
         ("junit.xml".to_owned(), junit::of(&run, options)),
         ("report.json".to_owned(), json::of(&run)),
         (
+            "report.html".to_owned(),
+            html::of(&run, options, html::Pictures::Linked).into_bytes(),
+        ),
+        (
             "summary.md".to_owned(),
             markdown::summary(&run, options).into_bytes(),
         ),

@@ -10,18 +10,18 @@ use crate::text::{Problem, render};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     pub status: Status,
-    pub failure: Failure,
+    pub failure: Box<Failure>,
 }
 
 impl Fault {
     pub fn new(status: Status, reason: &str, message: impl Into<String>) -> Self {
         Self {
             status,
-            failure: Failure {
+            failure: Box::new(Failure {
                 reason: reason.to_owned(),
                 message: message.into(),
                 ..Failure::default()
-            },
+            }),
         }
     }
 
