@@ -15,7 +15,7 @@ fixture-sites model --script fixtures/model/*.yaml >"$folder/says" &
 player=$!
 for _ in $(seq 100); do [ -s "$folder/says" ] && break; sleep 0.1; done
 read -r _ address <"$folder/says"
-export OPENAI_BASE_URL="$address/v1" OPENAI_MODEL=scripted OPENAI_API_KEY=none
+export OPENAI_BASE_URL="$address/v1" OPENAI_MODEL=scripted
 # The test accounts of the fixture sites; nothing else has these values.
 export CODE_HOST_USER_USERNAME=ada-tester CODE_HOST_USER_PASSWORD=correct-horse-77-battery
 export CODE_HOST_USER_ORIGIN=http://code.test
