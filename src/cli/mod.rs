@@ -27,6 +27,11 @@ use args::{Cli, Command};
 /// Exit codes of the language document.
 pub use crate::report::exit;
 
+const MISREAD_CREDENTIALS: &str = "\
+error: this `rehearsal credentials` command can't be read as it stands
+  = help: no value is ever an argument: user name and password are asked for without echo
+  = help: `rehearsal credentials --help` shows what there is";
+
 /// Runs the program; the answer is its exit code.
 pub fn main() -> i32 {
     let cli = match Cli::try_parse() {
@@ -38,7 +43,12 @@ pub fn main() -> i32 {
             } else {
                 exit::PASSED
             };
-            let _ = error.print();
+            if error.use_stderr() && std::env::args().any(|arg| arg == "credentials") {
+                // What stands there too much may be a secret: it is not said again (R12).
+                let _ = writeln!(std::io::stderr(), "{MISREAD_CREDENTIALS}");
+            } else {
+                let _ = error.print();
+            }
             return code;
         }
     };
