@@ -33,7 +33,7 @@ const BAD: &[Bad] = &[
         what: "a tab",
         text: "name: a\nstart: http://app.test/\nsteps:\n\t- click: Save\nexpect: { see: x }\n",
         place: "scenarios/bad.yaml:4:1",
-        words: &["tab", "spaces"],
+        words: &["tab", "blanks"],
     },
     Bad {
         what: "lost indentation",
@@ -150,7 +150,7 @@ fn a_huge_file_is_refused_by_its_size() {
     suite
         .say(&["check"])
         .code(2)
-        .tells(&["scenarios/bad.yaml", "MiB"]);
+        .tells(&["scenarios/bad.yaml", "too large"]);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn an_unset_credential_is_told_before_any_browser() {
     suite
         .say(&["run"])
         .code(2)
-        .tells(&["shop-user", "SHOP_USER_USERNAME", "SHOP_USER_PASSWORD"]);
+        .tells(&["shop-user", "SHOP_USER_PASSWORD", "credentials add"]);
     assert!(!suite.path().join("runs").exists());
 }
 

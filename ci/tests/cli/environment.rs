@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use super::rig::{Suite, said};
 
@@ -129,28 +129,18 @@ fn r64_a_closed_standard_output_is_no_panic_and_loses_nothing() {
 #[test]
 fn odd_environments_work_or_are_told_cleanly() {
     let suite = Suite::new();
-    let run = |set: &dyn Fn(&mut std::process::Command)| {
+    let run = |set: &dyn Fn(&mut Command) -> &mut Command| {
         let mut command = suite.command(&["check"]);
         set(&mut command);
         let said = said(command.output().expect("the program starts"));
         assert_eq!(said.code, Some(0), "{}", said.err);
     };
-    run(&|c| {
-        c.env_remove("HOME");
-    });
-    run(&|c| {
-        c.env("HOME", "/proc");
-    });
-    run(&|c| {
-        c.env("TMPDIR", "/no/such/folder");
-    });
-    run(&|c| {
-        c.env("TERM", "dumb").env("COLUMNS", "12");
-    });
-    run(&|c| {
-        c.env("COLUMNS", "many").env("LANG", "xx_YY.latin1");
-    });
-    run(&|c| { c.env("TZ", "Nowhere/City"); });
+    run(&|c| c.env_remove("HOME"));
+    run(&|c| c.env("HOME", "/proc"));
+    run(&|c| c.env("TMPDIR", "/no/such/folder"));
+    run(&|c| c.env("TERM", "dumb").env("COLUMNS", "12"));
+    run(&|c| c.env("COLUMNS", "many").env("LANG", "xx_YY.latin1"));
+    run(&|c| c.env("TZ", "Nowhere/City"));
     let mut command = suite.command(&["run"]);
     command
         .env("TMPDIR", "/no/such/folder")

@@ -75,5 +75,5 @@ fn version_and_no_command() {
         .say(&[])
         .code(2)
         .tells(&["rehearsal run", "rehearsal init"]);
-    suite.say(&["rnu"]).code(2).tells(&["rnu", "run"]);
+    suite.say(&["chekc"]).code(2).tells(&["chekc", "check"]);
 }
