@@ -25,7 +25,7 @@ impl Fit {
     }
 }
 
-const PRESSABLE: &[&str] = &[
+pub(super) const PRESSABLE: &[&str] = &[
     "button",
     "link",
     "menuitem",
@@ -38,7 +38,7 @@ const PRESSABLE: &[&str] = &[
     "switch",
     "treeitem",
 ];
-const TEXT_FIELDS: &[&str] = &["textbox", "searchbox", "spinbutton"];
+pub(super) const TEXT_FIELDS: &[&str] = &["textbox", "searchbox", "spinbutton"];
 const BOXES: &[&str] = &[
     "checkbox",
     "radio",
