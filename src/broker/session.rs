@@ -75,6 +75,8 @@ pub struct Broker {
     window: Option<WindowId>,
     /// A filled secret is still in the document: structure may be read, nothing else.
     pub(super) held: bool,
+    /// The latest request the proxy refused because its host is not listed.
+    pub(super) denied: Option<String>,
     /// What was filled by hand and is still held.
     pub(super) by_hand: Option<super::held::Held>,
     /// How far scrollable lists were searched for a missing name.
@@ -201,6 +203,7 @@ impl Broker {
             covers: super::covers::Covers::default(),
             window: None,
             held: false,
+            denied: None,
             by_hand: None,
             searched: super::places::Search::default(),
             volatile: std::collections::HashSet::new(),
@@ -485,9 +488,16 @@ impl Broker {
     /// The browser shows a page of its own where a site's was refused: what address was that? A
     /// redirect from a listed host to another is told by nothing else (case 153).
     async fn judge_error_page(&mut self) -> Result<(), BrokerError> {
+        self.drain_network();
         match self.tab.tree().await {
             Ok(tree) => {
-                self.watch.judge(&tree.url);
+                // Where the browser names the address it was sent to first, or none, the proxy's
+                // refusal tells the one that ended there.
+                if self.watch.judge(&tree.url)
+                    && let Some(address) = self.denied.take()
+                {
+                    self.watch.judge(&address);
+                }
                 Ok(())
             }
             // The tab went away meanwhile: nothing of it is shown either.

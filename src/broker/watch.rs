@@ -123,8 +123,8 @@ impl Watch {
             DriverEvent::TabOpened {
                 context,
                 url,
-                opener,
-            } => self.tab_opened(tabs, context, url, opener).await,
+                opener: _,
+            } => self.tab_opened(tabs, context, url).await,
             DriverEvent::TabClosed { context } => self.tab_closed(&context),
             DriverEvent::Navigation {
                 context,
@@ -209,14 +209,10 @@ impl Watch {
             .await;
     }
 
-    async fn tab_opened(
-        &self,
-        tabs: &TabMaker,
-        context: String,
-        url: String,
-        opener: Option<String>,
-    ) {
-        if opener.is_none() || self.state().tabs.contains(&context) {
+    async fn tab_opened(&self, tabs: &TabMaker, context: String, url: String) {
+        // Ours is the first one; whatever else comes the page has opened, also without an opener
+        // to show for it.
+        if self.state().tabs.contains(&context) {
             return;
         }
         let too_many = {

@@ -148,6 +148,12 @@ impl AttemptRun<'_> {
                 return Err(out_of(exit).seen(planning.told()));
             }
             self.stop_if_asked()?;
+            if self.broker.is_protected() {
+                return Err(Fault::failed(
+                    "secret_held",
+                    "the page keeps a filled secret, so no model may be asked about it",
+                ));
+            }
             self.broker.learn_volatile().await?;
             let observation = self.broker.last().unwrap_or_default();
             planning.visited(&observation);

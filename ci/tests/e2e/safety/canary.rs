@@ -165,7 +165,7 @@ fn scenarios(lab: &Lab) {
     let fill = |name: &str, more: &str| {
         format!("  - {{ fill: Password, credential: {name}.password }}\n{more}")
     };
-    let echo = "  - click: Sign in\n  - wait: output\n";
+    let echo = "  - click: Sign in\n";
     for (id, page, name, more) in [
         ("c-065", "065-history-result-echo", "odd", echo),
         ("c-067", "067-page-echoes-after-login", "odd", echo),
