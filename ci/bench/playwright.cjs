@@ -47,8 +47,8 @@ async function form(url, folder, rounds) {
     await page.getByText('Received 10 fields and 10 boxes').waitFor();
     await picture();
     await page.getByText('Received 10 fields and 10 boxes').waitFor();
-    await context.close();
     console.log((performance.now() - began).toFixed(0));
+    await context.close();
   }
   await browser.close();
 }

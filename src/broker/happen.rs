@@ -56,10 +56,12 @@ impl Broker {
                         because,
                     });
                 }
+                NetEvent::Failed {
+                    address, reason, ..
+                } => self.unreached = Some((address.url, reason)),
                 NetEvent::Started { .. }
                 | NetEvent::Answered { .. }
-                | NetEvent::Finished { .. }
-                | NetEvent::Failed { .. } => {}
+                | NetEvent::Finished { .. } => {}
             }
         }
         let mut state = self.watch.state();

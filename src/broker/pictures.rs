@@ -3,10 +3,11 @@
 //! Boxes are read before and after; if they moved the picture is taken again, then withheld. While a
 //! secret is in the document there is no picture at all. No raw copy is ever kept.
 
+use futures_util::future::join_all;
 use image::{ImageFormat, Rgba, RgbaImage};
 
 use crate::event::Redaction;
-use crate::page::pictures::{self, BoxKind, SecretBox};
+use crate::page::pictures::{self, BoxKind, Moment, SecretBox};
 
 use super::session::Broker;
 use super::types::BrokerError;
@@ -67,12 +68,11 @@ impl Broker {
     }
 
     async fn masked(&mut self) -> Result<Shot, BrokerError> {
-        let context = self.tab.id().to_owned();
         for attempt in 1..=TRIES {
             if self.last.is_none() || attempt > 1 {
                 self.look().await?;
             }
-            let (png, before, after) = match self.shoot(&context).await {
+            let (png, before, after) = match self.shoot().await {
                 Ok(shot) => shot,
                 // The document was replaced in the middle: the picture would be of neither.
                 Err(BrokerError::Stale) => {
@@ -100,53 +100,36 @@ impl Broker {
         })
     }
 
-    /// Masks on, boxes, picture, boxes again, masks off.
-    async fn shoot(&mut self, context: &str) -> Result<(Vec<u8>, Boxes, Boxes), BrokerError> {
-        pictures::freeze(&self.realm(), context, true).await?;
-        let covered = self.cover().await?;
-        let before = self.boxes().await?;
-        let png = self.tab.screenshot(None).await;
-        let after = self.boxes().await?;
-        for context in &covered {
-            pictures::uncover(&self.realm(), context).await?;
-        }
-        pictures::freeze(&self.realm(), context, false).await?;
-        Ok((png?, before, after))
-    }
-
-    /// Layer 1, in every document; the contexts where something is covered.
-    async fn cover(&self) -> Result<Vec<String>, BrokerError> {
-        let Some(observation) = &self.last else {
-            return Ok(Vec::new());
+    /// Still and covered with boxes measured, picture, boxes again and let go.
+    async fn shoot(&mut self) -> Result<(Vec<u8>, Boxes, Boxes), BrokerError> {
+        let before = self.boxes(Moment::Before).await;
+        let png = match &before {
+            Ok(Some(_)) => self.tab.screenshot(None).await,
+            _ => Ok(Vec::new()),
         };
-        let mut covered = Vec::new();
-        for (index, document) in observation.documents.iter().enumerate() {
-            let nodes = self.covers.nodes(index);
-            let (realm, generation) = (self.realm(), observation.generation);
-            if pictures::cover(&realm, &document.context, generation, &nodes).await? > 0 {
-                covered.push(document.context.clone());
-            }
-        }
-        Ok(covered)
+        // Whatever came of it: what stands still goes on.
+        let after = self.boxes(Moment::After).await;
+        Ok((png?, before?, after?))
     }
 
-    /// Boxes to cover, of every document; `None` when the page was read again meanwhile.
-    async fn boxes(&self) -> Result<Option<Vec<(SecretBox, String)>>, BrokerError> {
+    /// Boxes to cover, of every document at once; `None` when the page was read again meanwhile.
+    async fn boxes(&self, moment: Moment) -> Result<Boxes, BrokerError> {
         let Some(observation) = &self.last else {
             return Ok(None);
         };
-        let mut all = Vec::new();
-        for (index, document) in observation.documents.iter().enumerate() {
+        let realm = &self.realm();
+        let documents = observation.documents.iter().enumerate();
+        let asked = documents.map(|(index, document)| {
             let marks = self.marks.get(index).map(Vec::as_slice).unwrap_or_default();
-            let Some(boxes) = pictures::rectangles(
-                &self.realm(),
-                &document.context,
-                observation.generation,
-                marks,
-                &self.covers.nodes(index),
-            )
-            .await?
-            else {
+            let generation = observation.generation;
+            let nodes = self.covers.nodes(index);
+            async move {
+                pictures::measure(realm, &document.context, generation, marks, &nodes, moment).await
+            }
+        });
+        let mut all = Vec::new();
+        for (index, answer) in join_all(asked).await.into_iter().enumerate() {
+            let Some(boxes) = answer? else {
                 return Ok(None);
             };
             if boxes.is_empty() {

@@ -165,11 +165,15 @@ pub enum Happening {
         answer: String,
         expected: bool,
     },
+    /// The followed tab could not be read as it was opened, so its address was opened again.
+    TabOpenedAgain,
     TabOpened {
         url: String,
         followed: bool,
     },
     TabClosed,
+    /// More tabs than are let live; the others were closed at once.
+    TooManyTabs,
     Download {
         name: String,
         bytes: u64,

@@ -564,7 +564,7 @@ fn for_field(node: &Node, value: &FormValue) -> Result<Primitive, String> {
         node.role.as_str(),
         "checkbox" | "radio" | "switch" | "menuitemcheckbox" | "menuitemradio"
     );
-    let list_like = matches!(node.role.as_str(), "listbox" | "radiogroup")
+    let list_like = matches!(node.role.as_str(), "listbox" | "radiogroup" | "group")
         || node.role == "combobox" && node.tag == "select"
         || node.role == "combobox" && !matches!(node.tag.as_str(), "input" | "textarea");
     Ok(match value {

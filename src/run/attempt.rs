@@ -56,11 +56,20 @@ pub struct AttemptRun<'a> {
     /// Fills a page's start-up may still wipe.
     pub(super) filled: Vec<Filled>,
     began: Instant,
+    /// When the attempt is cut off, whatever it is doing.
+    end_by: Option<Instant>,
+    /// Closing steps have their own time and run although the run is to stop.
+    closing: bool,
     times: BTreeMap<String, u64>,
     keeping: Keeping,
     /// The flow whose kept state this attempt rests on.
     put_back: Option<String>,
 }
+
+/// What closing steps may take.
+const CLOSING: Duration = Duration::from_secs(30);
+/// The same when somebody waits for us to stop (the whole grace is five seconds).
+const CLOSING_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,6 +115,12 @@ impl<'a> AttemptRun<'a> {
             aside: Vec::new(),
             filled: Vec::new(),
             began: Instant::now(),
+            end_by: planned
+                .scenario
+                .budget
+                .time
+                .map(|limit| Instant::now() + limit),
+            closing: false,
             times: BTreeMap::new(),
             keeping,
             put_back: None,
@@ -125,7 +140,12 @@ impl<'a> AttemptRun<'a> {
             tutorial_pictures: wish.and_then(|w| w.pictures),
             digest: self.planned.digest.clone(),
         }));
-        let result = self.body().await;
+        let cut = self.cut_short();
+        let result = tokio::select! {
+            biased;
+            result = self.body() => result,
+            fault = cut => Err((None, fault)),
+        };
         if let Err(fault) = self.always().await {
             self.say.note(format!(
                 "the closing steps did not all work: {}",
@@ -295,6 +315,13 @@ impl<'a> AttemptRun<'a> {
     /// Steps that run whichever way the scenario ended.
     async fn always(&mut self) -> Result<(), Fault> {
         let planned = self.planned;
+        self.closing = true;
+        let within = if self.context.stop.is_asked() {
+            CLOSING_WHEN_STOPPED
+        } else {
+            CLOSING
+        };
+        self.end_by = Some(Instant::now() + within);
         for step in &planned.after {
             self.step(step).await?;
         }
@@ -335,14 +362,27 @@ impl<'a> AttemptRun<'a> {
         }
         self.acted = None;
         self.broker.begin_step(&step.step);
-        let result = self.carry_out(step).await;
+        let cut = self.cut_short();
+        let result = tokio::select! {
+            biased;
+            result = self.carry_out(step) => result,
+            fault = cut => {
+                // What it set off until then belongs into the record all the same.
+                let _ = self.judge_happenings(step);
+                // An interrupt says nothing about the line it fell on.
+                Err(if fault.status == Status::NotFinished { fault } else { fault.at(step) })
+            }
+        };
         self.broker.end_step();
         let (status, failure, notes) = match &result {
             Ok(done) if done.skipped => (Status::Skipped, None, done.notes.clone()),
             Ok(done) => (Status::Passed, None, done.notes.clone()),
             Err(fault) => (fault.status, Some((*fault.failure).clone()), Vec::new()),
         };
-        if step.step.picture != Some(Picture::Drop) || failure.is_some() {
+        // A picture of a page that doesn't answer would only be waited for in vain once more.
+        let mute = status == Status::NotFinished
+            || failure.as_ref().is_some_and(|f| f.reason == "page_hung");
+        if !mute && (step.step.picture != Some(Picture::Drop) || failure.is_some()) {
             self.picture(&step.place).await;
         }
         self.say.say(What::StepFinished(StepFinished {
@@ -469,6 +509,12 @@ impl<'a> AttemptRun<'a> {
                     }
                     self.say.say(What::TabOpened { url, followed });
                 }
+                Happening::TabOpenedAgain => self
+                    .say
+                    .note("the new tab could not be read; its address was opened again"),
+                Happening::TooManyTabs => self.say.note(
+                    "the page opened tabs without end; all beyond the eighth were closed at once",
+                ),
                 Happening::TabClosed => self.say.note("the page closed its tab"),
                 Happening::Download {
                     name,
@@ -711,23 +757,43 @@ impl<'a> AttemptRun<'a> {
     }
 
     pub(super) fn stop_if_asked(&self) -> Result<(), Fault> {
-        if self.context.stop.is_asked() {
-            return Err(Fault::new(
-                Status::NotFinished,
-                "interrupted",
-                "the run was interrupted",
-            ));
+        if self.context.stop.is_asked() && !self.closing {
+            return Err(interrupted());
         }
-        if let Some(limit) = self.planned.scenario.budget.time
-            && self.began.elapsed() > limit
-        {
-            return Err(Fault::new(
-                Status::OutOfBudget,
-                "out_of_time",
-                format!("the scenario's time of {} s is used up", limit.as_secs()),
-            ));
+        match self.end_by {
+            Some(end) if Instant::now() >= end => Err(out_of_time(self.time_limit())),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    fn time_limit(&self) -> Duration {
+        let budget = self.planned.scenario.budget.time;
+        budget.filter(|_| !self.closing).unwrap_or(CLOSING)
+    }
+
+    /// Resolves when what is being done must end now: the run is to stop, or the time is used up.
+    /// Long waits of every kind (a navigation, a model, a pause) are raced against it.
+    fn cut_short(&self) -> impl Future<Output = Fault> + Send + use<> {
+        let stop = (!self.closing).then(|| self.context.stop.clone());
+        let (end_by, limit) = (self.end_by, self.time_limit());
+        async move {
+            let asked = async {
+                match &stop {
+                    Some(stop) => drop(stop.asked().await),
+                    None => std::future::pending().await,
+                }
+            };
+            let over = async {
+                match end_by {
+                    Some(end) => tokio::time::sleep_until(end).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = asked => interrupted(),
+                () = over => out_of_time(limit),
+            }
+        }
     }
 
     pub(super) fn suite_root(&self) -> &Path {
@@ -852,6 +918,24 @@ impl<'a> AttemptRun<'a> {
                 .step
                 .is_none_or(|n| step == Some(n.to_string().as_str()))
     }
+}
+
+/// The person or the machine asked for an end.
+pub(super) fn interrupted() -> Fault {
+    Fault::new(
+        Status::NotFinished,
+        "interrupted",
+        "the run was interrupted",
+    )
+}
+
+fn out_of_time(limit: Duration) -> Fault {
+    Fault::new(
+        Status::OutOfBudget,
+        "time",
+        format!("the scenario's time of {} s is used up", limit.as_secs()),
+    )
+    .help("give it more with `budget: { time: 300s }`")
 }
 
 fn verb_of(act: &Act) -> &'static str {

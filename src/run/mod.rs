@@ -21,6 +21,7 @@ mod pictures;
 mod planning;
 mod rates;
 mod replay;
+mod selfcheck;
 mod servers;
 mod settings;
 mod signin;

@@ -41,13 +41,10 @@ pub async fn take(
             redactions,
             unsettled,
         }) => {
-            let name = crate::store::frames::frame_name(&png);
-            let path = folder.join(&name);
-            if !path.exists()
-                && let Err(error) = context.outgoing.write(&path, &png)
-            {
-                return Some(withheld(error.to_string()));
-            }
+            let name = match context.outgoing.write_frame(folder, &png) {
+                Ok(name) => name,
+                Err(error) => return Some(withheld(error.to_string())),
+            };
             Some(Frame {
                 step: place.to_owned(),
                 file: Some(name.to_string_lossy().into_owned()),

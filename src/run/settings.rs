@@ -104,6 +104,15 @@ impl Outgoing {
         self.store.write(path, bytes, &self.scanner).map(drop)
     }
 
+    /// Stores a picture below `folder` under a name made of its content.
+    pub fn write_frame(
+        &self,
+        folder: &std::path::Path,
+        png: &[u8],
+    ) -> Result<std::path::PathBuf, LeakOrIo> {
+        self.store.write_frame(folder, png, &self.scanner)
+    }
+
     pub fn scanner(&self) -> &Scanner {
         &self.scanner
     }

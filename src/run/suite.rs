@@ -1,9 +1,11 @@
 //! The whole run: workers, browsers, fixtures' life, repeats and retries, interrupt.
 
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt;
 
 use crate::broker::{Broker, Limits, Setup};
 use crate::driver::Browser;
@@ -43,7 +45,7 @@ struct Shared {
     plan: Plan,
     context: RunContext,
     stream: Stream,
-    folder: RunFolder,
+    folder: Arc<RunFolder>,
     queue: Mutex<VecDeque<Job>>,
     /// Servers with scope `run`, started once.
     common: tokio::sync::Mutex<BTreeMap<String, Arc<Running>>>,
@@ -61,8 +63,8 @@ pub async fn run(
     plan: Plan,
     context: RunContext,
     stream: Stream,
-    folder: RunFolder,
-) -> (RunEnd, Stream, RunFolder, RunContext) {
+    folder: Arc<RunFolder>,
+) -> RunEnd {
     stream.run(What::RunStarted(header(&plan, &context)));
     for text in &context.notes {
         stream.run(What::Note { text: text.clone() });
@@ -96,8 +98,10 @@ pub async fn run(
     });
     let waiting = lock(&shared.queue).len();
     run_workers(&shared, shared.context.jobs.clamp(1, waiting.max(1))).await;
+    say_not_begun(&shared);
     *lock(&shared.queue) = serial;
     run_workers(&shared, 1).await;
+    say_not_begun(&shared);
     let common = std::mem::take(&mut *shared.common.lock().await);
     for (_, server) in common {
         if let Ok(server) = Arc::try_unwrap(server)
@@ -110,23 +114,27 @@ pub async fn run(
             });
         }
     }
-    // Workers are gone, so nobody else holds it.
-    let shared = match Arc::try_unwrap(shared) {
-        Ok(shared) => shared,
-        Err(_) => unreachable!("every worker was waited for"),
-    };
-    let mut suggestions = shared
-        .suggestions
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut suggestions = std::mem::take(&mut *lock(&shared.suggestions));
     suggestions.sort_by_key(ToString::to_string);
     suggestions.dedup();
-    (
-        RunEnd { suggestions },
-        shared.stream,
-        shared.folder,
-        shared.context,
-    )
+    RunEnd { suggestions }
+}
+
+/// What is still in the queue when the workers are gone was not begun: the run was interrupted.
+fn say_not_begun(shared: &Shared) {
+    for job in std::mem::take(&mut *lock(&shared.queue)) {
+        // Further rounds of a scenario that has a result already are no news.
+        if job.attempt == 1 {
+            let planned = &shared.plan.scenarios[job.index];
+            let failure = Failure {
+                reason: "not_started".into(),
+                message: "the run was interrupted before this scenario began".into(),
+                ..Failure::default()
+            };
+            let say = shared.stream.attempt(planned.id(), job.attempt);
+            say_not_run(&say, planned, Status::NotFinished, failure);
+        }
+    }
 }
 
 fn tallies(plan: &Plan, repeat: u32) -> Vec<Mutex<Tally>> {
@@ -234,6 +242,11 @@ pub(super) fn say_not_run(say: &Attempt, planned: &Planned, status: Status, fail
         tutorial_pictures: wish.and_then(|w| w.pictures),
         digest: planned.digest.clone(),
     }));
+    say_not_finished(say, status, failure);
+}
+
+/// The end of a scenario that came from outside its own steps.
+fn say_not_finished(say: &Attempt, status: Status, failure: Failure) {
     let help = failure.help.map(|h| format!("; {h}")).unwrap_or_default();
     say.say_durably(What::ScenarioFinished(ScenarioFinished {
         status,
@@ -262,22 +275,14 @@ async fn run_workers(shared: &Arc<Shared>, count: usize) {
         })
         .collect();
     for worker in workers {
-        // A panic in one worker must not take the others' results with it.
-        if let Err(error) = worker.await {
+        // A panic in a scenario is caught where it happens; this one was in the worker's own tear-down.
+        if worker.await.is_err() {
             shared.stream.run(What::TearDown {
                 what: "worker".into(),
                 ok: false,
-                detail: Some(panic_words(error)),
+                detail: Some("a worker's tear-down ended in an internal error".into()),
             });
         }
-    }
-}
-
-fn panic_words(error: tokio::task::JoinError) -> String {
-    if error.is_panic() {
-        "a worker panicked; its scenario is not finished".into()
-    } else {
-        "a worker was cancelled".into()
     }
 }
 
@@ -288,6 +293,8 @@ struct Worker {
     deny: Option<DenyAll>,
     servers: BTreeMap<String, Arc<Running>>,
     keeping: Keeping,
+    /// The attempt that is being made: after a panic it still gets its end.
+    doing: Option<Attempt>,
 }
 
 impl Worker {
@@ -298,23 +305,48 @@ impl Worker {
             deny: None,
             servers: BTreeMap::new(),
             keeping: Keeping::default(),
+            doing: None,
         }
     }
 
     async fn work(mut self) {
         while let Some(job) = self.next() {
-            self.one(job).await;
+            // A defect of ours costs one scenario, never the others and never the report (case 115).
+            if AssertUnwindSafe(self.one(job))
+                .catch_unwind()
+                .await
+                .is_err()
+            {
+                self.after_panic().await;
+            }
         }
         self.tear_down().await;
     }
 
     fn next(&self) -> Option<Job> {
-        let job = lock(&self.shared.queue).pop_front()?;
         if self.shared.context.stop.is_asked() {
-            // What was not begun is reported as not finished by the reports themselves.
+            // What stays in the queue is reported as not begun.
             return None;
         }
-        Some(job)
+        lock(&self.shared.queue).pop_front()
+    }
+
+    /// Nothing is known about the browser's state any more, so the next scenario gets another.
+    async fn after_panic(&mut self) {
+        if let Some(say) = self.doing.take() {
+            let failure = Failure {
+                reason: "internal_error".into(),
+                message:
+                    "the runner itself failed in this scenario; that is a defect of `rehearsal`"
+                        .into(),
+                help: Some(
+                    "please report it, with the place that was named on standard error".into(),
+                ),
+                ..Failure::default()
+            };
+            say_not_finished(&say, Status::Environment, failure);
+        }
+        self.close_browser().await;
     }
 
     async fn one(&mut self, job: Job) {
@@ -358,7 +390,9 @@ impl Worker {
         let shared = self.shared.clone();
         let planned = &shared.plan.scenarios[index];
         let say = shared.stream.attempt(planned.id(), attempt);
-        let ended = match self.prepare(planned, attempt, &say).await {
+        self.doing = Some(say.clone());
+        let mut broken = false;
+        let ended = match self.prepare_unless_stopped(planned, attempt, &say).await {
             Ok((broker, folder)) => Some(
                 AttemptRun::new(
                     planned,
@@ -372,10 +406,15 @@ impl Worker {
                 .await,
             ),
             Err((status, failure)) => {
+                broken = failure.reason == "browser";
                 say_not_run(&say, planned, status, failure);
                 None
             }
         };
+        if broken || self.browser.as_ref().is_some_and(Browser::is_doubtful) {
+            // It let a command go unanswered: it must not spoil the next scenario (F6, F11).
+            self.close_browser().await;
+        }
         let passed = ended.as_ref().is_some_and(|e| e.as_expected);
         let offers = passed && {
             let mut tally = lock(&shared.tallies[index]);
@@ -392,7 +431,26 @@ impl Worker {
             offers,
         )
         .await;
+        self.doing = None;
         (ended, say)
+    }
+
+    /// A browser or a fixture that takes long to come up doesn't hold an interrupt up.
+    async fn prepare_unless_stopped(
+        &mut self,
+        planned: &Planned,
+        attempt: u32,
+        say: &Attempt,
+    ) -> Result<(Broker, PathBuf), (Status, Failure)> {
+        let stop = self.shared.context.stop.clone();
+        tokio::select! {
+            biased;
+            prepared = self.prepare(planned, attempt, say) => prepared,
+            _ = stop.asked() => {
+                let fault = super::attempt::interrupted();
+                Err((fault.status, *fault.failure))
+            }
+        }
     }
 
     /// Browser, fixtures, secrets, proxy and broker of one attempt.
@@ -537,7 +595,16 @@ impl Worker {
                 Some(address) => Browser::attach(address, &launch).await,
                 None => Browser::launch(&launch).await,
             };
-            self.browser = Some(browser.map_err(|e| e.to_string())?);
+            let browser = browser.map_err(|e| e.to_string())?;
+            // A browser on another machine has another loopback: there is no decoy to miss.
+            if context.webdriver.is_none()
+                && let Err(refused) = super::selfcheck::verify(&browser, context).await
+            {
+                // What closing a refused browser says changes nothing.
+                let _ = browser.close().await;
+                return Err(refused);
+            }
+            self.browser = Some(browser);
         }
         self.browser
             .as_ref()
@@ -730,7 +797,7 @@ pub async fn look(
     plan: Plan,
     context: RunContext,
     stream: Stream,
-    folder: RunFolder,
+    folder: Arc<RunFolder>,
     after: Option<&str>,
 ) -> Result<crate::page::Observation, String> {
     let tallies = tallies(&plan, 1);

@@ -2,7 +2,9 @@
 
 mod agent;
 mod browser;
+mod cases;
 mod driver;
+mod lifecycle;
 mod oracle;
 mod page;
 mod safety;

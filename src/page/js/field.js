@@ -31,6 +31,18 @@ function selectText(generation, index) {
   return true;
 }
 
+// Into a field to type over what it holds; false where the focus went elsewhere.
+function enter(generation, index) {
+  return focus(generation, index) && selectText(generation, index);
+}
+// Out of it, as a finished edit; what it shows once the page has heard of it.
+async function leaveField(generation, index) {
+  const found = held(generation, index).element;
+  if (found) HTMLElement.prototype.blur.call(found);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  return readBack(generation, index);
+}
+
 function fire(element, type, options) {
   const view = windowOf(element) || window;
   return EventTarget.prototype.dispatchEvent.call(element, new view.Event(type, { bubbles: true, composed: true, ...options }));
@@ -58,7 +70,7 @@ function readBack(generation, index) {
   forgetRoles();
   forgetNames();
   forgetStyles();
-  return pack({ value: valueOf(field, roleOf(field), tag), valid: !isInvalid(field, tag) });
+  return pack({ value: valueOf(field, roleOf(field), tag), valid: !isInvalid(field, tag), quiet: quietSince() });
 }
 
 // Picks an option of a native select by its position; events as for a person's choice.

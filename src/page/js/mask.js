@@ -144,6 +144,21 @@ function cover(on, generation, indices) {
   return covers.size;
 }
 
+// Before a picture: still, covered, measured. After it: measured again, then let go.
+function pose(generation, ranges, indices) {
+  freeze(true);
+  cover(true, generation, indices);
+  return rectangles(generation, ranges, indices);
+}
+function release(generation, ranges, indices) {
+  try {
+    return rectangles(generation, ranges, indices);
+  } finally {
+    cover(false);
+    freeze(false);
+  }
+}
+
 // Stands still for a picture: animations go to a fixed moment, the caret is hidden, both without a
 // mutation. `freeze(false)` lets them go on.
 let frozen = null;

@@ -34,7 +34,7 @@ const AREA_HREF = getter(HTMLAreaElement.prototype, 'href');
 const LIMITS = { nodes: 200000, text: 2000000, name: 1000, value: 20000, frames: 5, depth: 3000, bytes: 24000000 };
 
 // Elements of the latest read, by index. An older generation is refused, never guessed at.
-const store = { generation: -1, elements: [], runs: [] };
+const store = { generation: -1, elements: [], runs: [], rects: [], at: 0 };
 
 function read(request) {
   forgetStyles();
@@ -63,6 +63,8 @@ function readAll(request) {
   store.elements = state.elements;
   store.runs = state.runs;
   store.suspects = state.suspects;
+  store.rects = state.rect;
+  store.at = performance.now();
   store.frames = state.pendingFrames;
   return answer(state, request);
 }

@@ -309,3 +309,125 @@ fn declared_writes_to_a_disposable_fixture_need_no_confirmation() {
     ]);
     assert_eq!(stage.writes(), ["POST site.test/api/declared"]);
 }
+
+/// HTTPS is opened with the run's own authority: methods are judged inside it, and only there.
+#[test]
+fn r89_inside_tls_methods_are_judged_unless_the_scenario_tunnels() {
+    let mut lab = Lab::new();
+    let send = |what: &str| {
+        format!(
+            "<!doctype html><title>Desk</title><h1>Desk</h1><button onclick=\"{what}\">Delete</button><output id=o></output>"
+        )
+    };
+    let post = |path: &str| {
+        format!(
+            "fetch('{path}',{{method:'POST'}}).then(r=>o.textContent='sent',()=>o.textContent='stopped')"
+        )
+    };
+    lab.write("site/post.html", &send(&post("/undeclared")));
+    lab.write("site/tunnel.html", &send(&post("/tunnelled")));
+    lab.write("site/declared.html", &send(&post("/declared")));
+    lab.write(
+        "site/beacon.html",
+        &send("navigator.sendBeacon('/beacon','x');o.textContent='done'"),
+    );
+    let ca = lab.path("authority.pem");
+    let site = Site::start(&lab.path("site"), &ca);
+    let https = &site.https;
+    let scenario = |id: &str, more: &str, step: &str, expect: &str| {
+        lab.write(
+            &format!("suite/scenarios/{id}.yaml"),
+            &format!("name: {id}\nstart: {https}/{id}.html\n{more}steps:\n  - click: Delete\n{step}expect: [ {{ see: {expect} }} ]\n"),
+        );
+    };
+    scenario("post", "", "", "Desk");
+    scenario("declared", "", "    write: deletes it\n", "sent");
+    scenario("tunnel", "network: tunnel\n", "", "sent");
+    scenario("beacon", "", "", "done");
+    lab.set("NO_COLOR", "1");
+    // Without the authority of the site nothing is opened: the run's own is not a way around it.
+    let run = lab.run(&["post", "--fresh"]);
+    assert_ne!(run.code, 0, "{}", run.stdout);
+    assert_eq!(site.writes(), Vec::<String>::new());
+    lab.write(
+        "suite/rehearsal.toml",
+        &format!("[network]\nca_file = \"{}\"\n", ca.display()),
+    );
+    let run = lab.run(&["--fresh", "--confirm-writes"]);
+    run.check(&[
+        ("post", "refused/undeclared_write"),
+        ("declared", "passed/completed"),
+        ("beacon", "passed/completed"),
+        ("tunnel", "passed/completed"),
+    ]);
+    let mut writes = site.writes();
+    writes.sort();
+    // A tunnel's methods are not judged, and the header of the run says so.
+    assert_eq!(writes, ["POST /declared", "POST /tunnelled"]);
+    let noted = run.of("beacon", "blocked").any(|e| e["reason"] == "beacon");
+    assert!(noted, "a beacon is stopped and noted");
+}
+
+/// The fixture server over TLS, beside its plain port.
+struct Site {
+    child: std::process::Child,
+    plain: String,
+    https: String,
+}
+
+impl Site {
+    fn start(folder: &std::path::Path, ca: &std::path::Path) -> Self {
+        use std::io::BufRead;
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_fixture-sites"))
+            .args(["serve", "--port", "0", "--tls-port", "0", "--dir"])
+            .arg(folder)
+            .arg("--tls-ca")
+            .arg(ca)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("the site starts");
+        let out = child.stdout.take().expect("its output");
+        let lines: Vec<String> = std::io::BufReader::new(out)
+            .lines()
+            .take(2)
+            .map(|line| line.expect("a line"))
+            .collect();
+        let at = |scheme: &str| {
+            let line = lines.iter().find(|l| l.contains(&format!(" {scheme}://")));
+            let address = line.and_then(|l| l.split(' ').nth(1)).expect("an address");
+            // The certificate is for the name.
+            address.replace("127.0.0.1", "localhost")
+        };
+        Self {
+            plain: at("http"),
+            https: at("https"),
+            child,
+        }
+    }
+
+    fn writes(&self) -> Vec<String> {
+        use std::io::{Read, Write};
+        let place = self.plain.trim_start_matches("http://");
+        let mut stream = std::net::TcpStream::connect(place).expect("the site");
+        let ask = format!("GET /__received HTTP/1.1\r\nHost: {place}\r\nConnection: close\r\n\r\n");
+        stream.write_all(ask.as_bytes()).expect("asked");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
+        let all: Vec<serde_json::Value> = serde_json::from_str(body.trim()).expect("a list");
+        all.iter()
+            .filter(|r| r["method"] != "GET")
+            .map(|r| {
+                let text = |key: &str| r[key].as_str().unwrap_or_default().to_owned();
+                format!("{} {}", text("method"), text("path"))
+            })
+            .collect()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
