@@ -932,7 +932,7 @@ pub(super) fn interrupted() -> Fault {
 fn out_of_time(limit: Duration) -> Fault {
     Fault::new(
         Status::OutOfBudget,
-        "time",
+        crate::agent::Exit::Time.name(),
         format!("the scenario's time of {} s is used up", limit.as_secs()),
     )
     .help("give it more with `budget: { time: 300s }`")
