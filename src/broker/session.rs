@@ -20,13 +20,13 @@ use crate::policy::{AllowSet, Gate, WindowId};
 use crate::scenario::{DialogAnswer, Step};
 use crate::secrets::{Credential, Scrubber};
 
-use super::types::{Answer, Arrival, BrokerError, Limits};
+use super::types::{Answer, Arrival, BrokerError, Happening, Limits};
 use super::watch::{StepRules, Watch};
 
 /// Nothing begun or ended on the network for so long: quiet.
 const NETWORK_IDLE: Duration = Duration::from_millis(20);
 /// No change of the document for two frames: quiet.
-const DOCUMENT_IDLE_MS: u64 = 32;
+pub(super) const DOCUMENT_IDLE_MS: u64 = 32;
 
 /// From a handler's `fetch` to the proxy it takes the browser a few milliseconds.
 const AFTER_ACTION: Duration = Duration::from_millis(12);
@@ -38,6 +38,10 @@ pub struct Setup {
     pub gate: Arc<Mutex<Gate>>,
     pub allow: AllowSet,
     pub scrubber: Scrubber,
+    /// Knows all of the run, for what is searched at its end: codes made on the way go here too.
+    pub run_scrubber: Scrubber,
+    /// Controls to cover, with the word that stands for them.
+    pub masks: Vec<(crate::scenario::Target, String)>,
     pub credentials: BTreeMap<String, Credential>,
     pub viewport: (u32, u32),
     pub locale: Option<String>,
@@ -58,15 +62,21 @@ pub struct Broker {
     pub(super) gate: Arc<Mutex<Gate>>,
     pub(super) allow: AllowSet,
     pub(super) scrubber: Scrubber,
+    pub(super) run_scrubber: Scrubber,
+    pub(super) masks: Vec<(crate::scenario::Target, String)>,
     pub(super) credentials: BTreeMap<String, Credential>,
     pub(super) limits: Limits,
     pub(super) generation: u32,
     pub(super) last: Option<Arc<Observation>>,
     /// Where scrubbed secrets stand in the latest read's documents, for masks.
     pub(super) marks: Vec<Vec<u32>>,
+    /// Elements to cover in pictures, by document, with the reason.
+    pub(super) covers: super::covers::Covers,
     window: Option<WindowId>,
     /// A filled secret is still in the document: structure may be read, nothing else.
     pub(super) held: bool,
+    /// What was filled by hand and is still held.
+    pub(super) by_hand: Option<super::held::Held>,
     /// How far scrollable lists were searched for a missing name.
     pub(super) searched: super::places::Search,
     pub(super) volatile: std::collections::HashSet<String>,
@@ -146,6 +156,9 @@ impl From<page::ReadError> for BrokerError {
     }
 }
 
+/// A tab that has arrived answers within this.
+const TAB_ANSWERS: Duration = Duration::from_secs(2);
+
 impl Broker {
     pub async fn open(browser: &Browser, setup: Setup) -> Result<Self, BrokerError> {
         let began = Instant::now();
@@ -159,10 +172,10 @@ impl Broker {
                 downloads: setup.downloads.map_or(Downloads::Deny, Downloads::Folder),
             })
             .await?;
-        context
-            .add_preload(page::script::INSTALL, Some(page::script::SANDBOX))
-            .await?;
-        context.add_preload(NO_WORKERS, None).await?;
+        tokio::try_join!(
+            context.add_preload(page::script::INSTALL, Some(page::script::SANDBOX)),
+            context.add_preload(NO_WORKERS, None),
+        )?;
         let tab = context.new_tab().await?;
         let events = context
             .events()
@@ -178,13 +191,17 @@ impl Broker {
             gate: setup.gate,
             allow: setup.allow,
             scrubber: setup.scrubber,
+            run_scrubber: setup.run_scrubber,
+            masks: setup.masks,
             credentials: setup.credentials,
             limits: setup.limits,
             generation: 0,
             last: None,
             marks: Vec::new(),
+            covers: super::covers::Covers::default(),
             window: None,
             held: false,
+            by_hand: None,
             searched: super::places::Search::default(),
             volatile: std::collections::HashSet::new(),
             must_stop: false,
@@ -304,6 +321,11 @@ impl Broker {
         self.last.clone()
     }
 
+    /// How long ago the driven tab's document was asked for.
+    pub fn document_age(&self) -> Duration {
+        self.watch.state().navigation_since.elapsed()
+    }
+
     /// Documents the driven tab has loaded so far.
     pub fn documents_loaded(&self) -> u64 {
         self.watch.state().documents
@@ -330,6 +352,7 @@ impl Broker {
                     mut observation,
                     marks,
                 }) => {
+                    self.covers = self.hide_masked(&mut observation).await?;
                     if self.held {
                         without_values(&mut observation);
                     }
@@ -359,8 +382,63 @@ impl Broker {
             self.tab.activate().await?;
             self.last = None;
             self.watch.arrived(self.limits.navigation).await;
+            self.open_again_if_deaf().await?;
+        }
+        // A hidden opener stops painting and clicking (measured): a pop-up does not stay in front.
+        if std::mem::take(&mut self.watch.state().behind) {
+            self.tab.activate().await?;
         }
         Ok(())
+    }
+
+    /// Chromium 156 answers no call into a pop-up that shares the process of its opener and was
+    /// opened at an address (measured; a document loaded afterwards is fine): it is opened again.
+    async fn open_again_if_deaf(&mut self) -> Result<(), BrokerError> {
+        let realm = DriverRealm {
+            tab: &self.tab,
+            deadline: TAB_ANSWERS,
+        };
+        let answer = page::call(&realm, self.tab.id(), "twoFrames", &[], None).await;
+        if !matches!(
+            answer,
+            Err(page::ReadError::Call(page::CallFault::TimedOut(_)))
+        ) {
+            return Ok(());
+        }
+        let address = self.tab.tree().await?.url;
+        if address.starts_with("http") && address_allowed(&self.allow, &address) {
+            // Going to the address it is at already would only move to its fragment.
+            let within = self.limits.navigation;
+            if address.contains('#') {
+                self.tab.reload(Wait::Interactive, within).await?;
+            } else {
+                self.tab
+                    .navigate(&address, Wait::Interactive, within)
+                    .await?;
+            }
+            self.watch
+                .state()
+                .happenings
+                .push(Happening::TabOpenedAgain);
+        }
+        Ok(())
+    }
+
+    /// Waits for the tab a step said it opens, and drives it; `false` if none came.
+    pub async fn await_tab(&mut self, within: Duration) -> Result<bool, BrokerError> {
+        let until = Instant::now() + within;
+        loop {
+            let watch = self.watch.clone();
+            let opened = watch.changed.notified();
+            if !self.watch.state().rules.follow_tab {
+                break;
+            }
+            if tokio::time::timeout_at(until, opened).await.is_err() {
+                return Ok(false);
+            }
+        }
+        self.settle().await?;
+        Ok(true)
     }
 
     // ---- going -----------------------------------------------------------------------------
@@ -511,13 +589,19 @@ impl Broker {
         self.follow().await?;
         if std::mem::take(&mut self.acted) {
             // What a handler starts (a request, a navigation) is under way two frames later.
-            match page::call(&self.realm(), self.tab.id(), "twoFrames", &[], None).await {
-                Ok(_) | Err(page::ReadError::Call(page::CallFault::Gone(_))) => {}
+            let settled = page::acts::settled(&self.realm(), self.tab.id(), AFTER_ACTION).await;
+            let unchanged = match settled {
+                Ok(ms) => ms >= DOCUMENT_IDLE_MS,
+                Err(page::ReadError::Call(page::CallFault::Gone(_))) => false,
                 Err(error) => return Err(error.into()),
-            }
-            sleep(AFTER_ACTION).await;
+            };
             self.watch.arrived(self.limits.navigation).await;
             self.follow().await?;
+            if unchanged && self.network_is_quiet() {
+                self.drain_network();
+                self.spent("settle", began);
+                return Ok(());
+            }
         }
         loop {
             if self.is_quiet().await || Instant::now() >= until {
@@ -527,16 +611,26 @@ impl Broker {
             self.watch.arrived(self.limits.navigation).await;
         }
         self.drain_network();
+        self.held_settled().await?;
         self.spent("settle", began);
         Ok(())
     }
 
+    /// Requests of the page are under way.
+    pub(super) fn fetching(&self) -> bool {
+        let network = *self.proxy.quiet().borrow();
+        !network.settled(std::time::Instant::now(), Duration::ZERO)
+    }
+
+    /// No navigation and no request of the page under way.
+    pub(super) fn network_is_quiet(&self) -> bool {
+        let network = *self.proxy.quiet().borrow();
+        !self.watch.state().navigating && network.settled(std::time::Instant::now(), NETWORK_IDLE)
+    }
+
     /// No request of the page under way and no change of the document for two frames.
     pub async fn is_quiet(&mut self) -> bool {
-        let network = *self.proxy.quiet().borrow();
-        if self.watch.state().navigating
-            || !network.settled(std::time::Instant::now(), NETWORK_IDLE)
-        {
+        if !self.network_is_quiet() {
             return false;
         }
         match page::acts::quiet_since(&self.realm(), self.tab.id()).await {

@@ -44,6 +44,10 @@ pub struct State {
     /// Open tabs in the order they came; the last of the followed ones is driven.
     pub tabs: Vec<String>,
     pub current: String,
+    /// Context and element of the file field whose dialog opened last.
+    pub file_field: Option<(String, String)>,
+    /// A tab nobody asked for opened in front of the driven one.
+    pub behind: bool,
     /// Navigations of the current tab under way.
     pub navigating: bool,
     pub navigation_since: Instant,
@@ -76,6 +80,8 @@ impl Watch {
             happenings: Vec::new(),
             tabs: vec![first.id().to_owned()],
             current: first.id().to_owned(),
+            behind: false,
+            file_field: None,
             navigating: false,
             navigation_since: Instant::now(),
             documents: 0,
@@ -171,8 +177,10 @@ impl Watch {
             }
             DriverEvent::FrameAttached { .. }
             | DriverEvent::FrameDetached { .. }
-            | DriverEvent::PromptClosed { .. }
-            | DriverEvent::FileDialogOpened { .. } => {}
+            | DriverEvent::PromptClosed { .. } => {}
+            DriverEvent::FileDialogOpened {
+                context, element, ..
+            } => self.state().file_field = element.map(|element| (context, element)),
         }
     }
 
@@ -223,6 +231,7 @@ impl Watch {
                 state.rules.follow_tab = false;
                 state.documents += 1;
             }
+            state.behind |= !followed;
             if !too_many {
                 state.happenings.push(Happening::TabOpened {
                     url: url.clone(),

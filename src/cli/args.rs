@@ -245,6 +245,9 @@ pub struct AcceptArgs {
 pub struct ReviewArgs {
     /// Scenario ids; all pending ones when none is named
     pub scenarios: Vec<String>,
+    /// Open a local page with texts and pictures side by side instead of asking here
+    #[arg(long, conflicts_with = "prune")]
+    pub web: bool,
     /// Remove pending files and snapshots without a scenario
     #[arg(long)]
     pub prune: bool,

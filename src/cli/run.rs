@@ -53,7 +53,10 @@ fn prepare(args: &RunArgs, say: &Say) -> Result<Option<Ready>, i32> {
     };
     let effective = Effective::find(args.suite.as_deref()).map_err(|p| usage(&p))?;
     let suite = effective.suite();
-    let (plan, run_id) = make_plan(args, &suite).map_err(|p| usage(&p))?;
+    let (mut plan, run_id) = make_plan(args, &suite).map_err(|p| usage(&p))?;
+    for planned in &mut plan.scenarios {
+        effective.fill_budget(&mut planned.scenario.budget);
+    }
     if plan.scenarios.is_empty() {
         return Err(say.fail(exit::USAGE, "no scenario is selected"));
     }
@@ -535,7 +538,6 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
         &options,
         &extra_files,
         &outgoing,
-        &effective.root,
         &say,
     );
     let code = match outputs {
@@ -556,7 +558,7 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
                 key = suggestion.key();
                 say.line(&format!("{key}:"));
             }
-            say.line(&format!("  - {suggestion}"));
+            say.line(&format!("  {suggestion}"));
         }
     }
     if std::env::var_os("GITHUB_ACTIONS").is_some() && text {
@@ -607,7 +609,6 @@ fn write_reports(
     options: &Options,
     extra: &Extra,
     outgoing: &Outgoing,
-    suite_root: &Path,
     say: &Say,
 ) -> Result<Outputs, i32> {
     let mut failed = None;
@@ -641,7 +642,7 @@ fn write_reports(
             write(path, html.as_bytes());
         }
     }
-    for (name, text) in tutorial_index(events, suite_root) {
+    for (name, text) in tutorial_index(events) {
         write(&folder.join(name), text.as_bytes());
     }
     if let Some(code) = failed {
@@ -666,7 +667,7 @@ fn write_reports(
 }
 
 /// One page over the tutorials of scenarios that wish one, as HTML and Markdown.
-fn tutorial_index(events: &[Event], suite: &Path) -> Vec<(&'static str, String)> {
+fn tutorial_index(events: &[Event]) -> Vec<(&'static str, String)> {
     let wished: std::collections::BTreeSet<&str> = events
         .iter()
         .filter(|e| e.attempt == 1 && matches!(&e.what, What::ScenarioStarted(s) if s.tutorial))
@@ -695,13 +696,11 @@ fn tutorial_index(events: &[Event], suite: &Path) -> Vec<(&'static str, String)>
             picture: None,
         })
         .collect();
-    let title = format!(
-        "Tutorials of {}",
-        suite
-            .file_name()
-            .map(|n| n.to_string_lossy().into_owned())
-            .unwrap_or_else(|| "this suite".into())
-    );
+    let suite = events.iter().find_map(|e| match &e.what {
+        What::RunStarted(run) => Some(run.suite.as_str()),
+        _ => None,
+    });
+    let title = format!("Tutorials of {}", suite.unwrap_or("this suite"));
     vec![
         (
             "tutorials.html",

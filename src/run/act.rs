@@ -191,10 +191,13 @@ impl AttemptRun<'_> {
             }
             if !said {
                 said = true;
-                self.say_resolved(step, &pick);
+                let observation = self.broker.last().unwrap_or_default();
+                self.say_resolved(step, wanted, &pick, &observation);
             }
+            let node = prepared.node().clone();
             match self.broker.perform(prepared, &primitive).await? {
                 Ok(effect) => {
+                    self.filled(&primitive, &node);
                     self.said_acted(
                         step,
                         primitive.word(),
@@ -451,6 +454,7 @@ impl AttemptRun<'_> {
         lines: &[crate::scenario::Expectation],
         within: Duration,
     ) -> Result<(), Fault> {
+        self.mend_while_waiting(lines, within).await?;
         let facts = Facts {
             data: &self.data,
             downloads: &self.downloads,
@@ -471,7 +475,8 @@ impl AttemptRun<'_> {
             "expectation",
             format!("`{line}` did not hold within {} s", within.as_secs_f32()),
         )
-        .seen(seen))
+        .seen(seen)
+        .seen(self.tabs_left_aside()))
     }
 
     async fn extract(
@@ -559,7 +564,7 @@ fn for_field(node: &Node, value: &FormValue) -> Result<Primitive, String> {
         node.role.as_str(),
         "checkbox" | "radio" | "switch" | "menuitemcheckbox" | "menuitemradio"
     );
-    let list_like = matches!(node.role.as_str(), "listbox" | "radiogroup")
+    let list_like = matches!(node.role.as_str(), "listbox" | "radiogroup" | "group")
         || node.role == "combobox" && node.tag == "select"
         || node.role == "combobox" && !matches!(node.tag.as_str(), "input" | "textarea");
     Ok(match value {

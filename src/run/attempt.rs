@@ -18,10 +18,12 @@ use crate::scenario::{Act, EndStatus, Extract, Keep, Picture, say_english as say
 use super::act::Done;
 use super::emit::Attempt;
 use super::failure::Fault;
+use super::goal::Reached;
 use super::human::Human;
 use super::keeping::Keeping;
 use super::locks::LockWork;
 use super::look::{self, EndState, Facts};
+use super::mend::Filled;
 use super::settings::RunContext;
 
 /// Everything one attempt holds. Owns its broker; nothing of it outlives the attempt.
@@ -39,11 +41,20 @@ pub struct AttemptRun<'a> {
     pub(super) tokens: u64,
     pub(super) folder: PathBuf,
     choosers: BTreeMap<String, u32>,
-    wrote: bool,
+    /// Changes that were let through.
+    pub(super) writes_sent: u32,
+    /// A step with `write:` was begun: whatever the network says, it is never done twice.
+    write_begun: bool,
+    /// Findings of the last look at the end state.
+    pub(super) last_look: Vec<crate::event::Finding>,
     /// Where the step acted last, for the picture.
     acted: Option<Effect>,
     /// Text of the page before the last action; empty once a new document came.
     before_last: String,
+    /// Addresses of tabs that opened and were not followed.
+    aside: Vec<String>,
+    /// Fills a page's start-up may still wipe.
+    pub(super) filled: Vec<Filled>,
     began: Instant,
     /// When the attempt is cut off, whatever it is doing.
     end_by: Option<Instant>,
@@ -69,6 +80,8 @@ pub struct Ended {
     /// Set when the browser went away: the attempt may be started again once, before any write.
     pub lost: bool,
     pub lock: Option<crate::snapshot::Lock>,
+    /// What would let through what was stopped.
+    pub suggestions: Vec<crate::policy::Suggestion>,
 }
 
 impl<'a> AttemptRun<'a> {
@@ -94,9 +107,13 @@ impl<'a> AttemptRun<'a> {
             tokens: 0,
             folder,
             choosers: BTreeMap::new(),
-            wrote: false,
+            writes_sent: 0,
+            write_begun: false,
+            last_look: Vec::new(),
             acted: None,
             before_last: String::new(),
+            aside: Vec::new(),
+            filled: Vec::new(),
             began: Instant::now(),
             end_by: planned
                 .scenario
@@ -135,7 +152,7 @@ impl<'a> AttemptRun<'a> {
                 fault.failure.message
             ));
         }
-        let ended = self.verdict(result);
+        let mut ended = self.verdict(result);
         if !ended.as_expected
             && let Some(flow) = &self.put_back
         {
@@ -148,6 +165,7 @@ impl<'a> AttemptRun<'a> {
                 .map_or(Keep::Session, |(_, keep)| *keep);
             self.keeping.drop_flow(flow, keep);
         }
+        ended.suggestions = self.broker.suggestions().to_vec();
         self.save_data();
         let torn = self.broker.close().await;
         if let Err(error) = torn {
@@ -210,19 +228,34 @@ impl<'a> AttemptRun<'a> {
                 .await
                 .map_err(|fault| (Some(step.place.clone()), fault))?;
         }
-        if self.planned.steps.is_empty()
-            && let Some(goal) = self.planned.scenario.goal.clone()
-        {
-            self.reach_goal(&goal.value)
-                .await
-                .map_err(|fault| (None, fault))?;
+        let mut reached = match self.planned.scenario.goal.clone() {
+            Some(goal) if self.planned.steps.is_empty() => Some(
+                self.reach_goal(&goal.value)
+                    .await
+                    .map_err(|fault| (None, fault))?,
+            ),
+            _ => None,
+        };
+        loop {
+            if let Some(extract) = &self.planned.scenario.extract {
+                self.extract_into("extract", extract)
+                    .await
+                    .map_err(|fault| (Some("extract".into()), fault))?;
+            }
+            let end = self.end_state().await.map_err(|fault| (None, fault))?;
+            match reached.as_mut() {
+                Some(Reached::Planned(planning)) if end != EndState::Completed => self
+                    .plan_on(planning, &end)
+                    .await
+                    .map_err(|fault| (None, fault))?,
+                _ => {
+                    if let Some(reached) = reached {
+                        self.keep_plan(reached);
+                    }
+                    return Ok(end);
+                }
+            }
         }
-        if let Some(extract) = &self.planned.scenario.extract {
-            self.extract_into("extract", extract)
-                .await
-                .map_err(|fault| (Some("extract".into()), fault))?;
-        }
-        self.end_state().await.map_err(|fault| (None, fault))
     }
 
     /// Flow fixtures, in order: carried out, or put back where their state was kept.
@@ -314,13 +347,15 @@ impl<'a> AttemptRun<'a> {
                 }
             }),
             write: step.step.write.as_ref().map(|w| w.value.clone()),
-            by: if step.by == StepBy::Author {
-                "author".into()
-            } else {
-                "fixture".into()
-            },
+            by: match step.by {
+                StepBy::Author => "author",
+                StepBy::Fixture => "fixture",
+                StepBy::Planner => "planner",
+            }
+            .into(),
         };
         if step.step.write.is_some() {
+            self.write_begun = true;
             self.say.say_durably(What::StepStarted(started));
         } else {
             self.say.say(What::StepStarted(started));
@@ -373,8 +408,26 @@ impl<'a> AttemptRun<'a> {
             .await
             .map_err(Fault::from)
             .map_err(|f| f.at(step))?;
+        if step.step.opens_tab && acted.as_ref().is_ok_and(|done| !done.skipped) {
+            let opened = self
+                .broker
+                .await_tab(self.timeout_of(step))
+                .await
+                .map_err(Fault::from)
+                .map_err(|f| f.at(step))?;
+            if !opened {
+                return Err(Fault::failed(
+                    "no_tab",
+                    "the step says it opens a tab, but none was opened",
+                )
+                .help("leave `opens: tab` out if the page stays in its tab")
+                .at(step));
+            }
+        }
         self.judge_happenings(step).map_err(|f| f.at(step))?;
-        let done = acted.map_err(|f| f.at(step))?;
+        let done = acted
+            .map_err(|f| f.seen(self.tabs_left_aside()))
+            .map_err(|f| f.at(step))?;
         if done.skipped {
             return Ok(done);
         }
@@ -421,6 +474,7 @@ impl<'a> AttemptRun<'a> {
                 .push("nothing was seen to change on the page".into());
         }
         if self.broker.documents_loaded() != documents {
+            self.filled.clear();
             self.before_last.clear();
         }
         Ok(done)
@@ -450,8 +504,14 @@ impl<'a> AttemptRun<'a> {
                 }
                 Happening::TabOpened { url, followed } => {
                     let url = crate::page::shown_address(&url);
+                    if !followed {
+                        self.aside.push(url.clone());
+                    }
                     self.say.say(What::TabOpened { url, followed });
                 }
+                Happening::TabOpenedAgain => self
+                    .say
+                    .note("the new tab could not be read; its address was opened again"),
                 Happening::TooManyTabs => self.say.note(
                     "the page opened tabs without end; all beyond the eighth were closed at once",
                 ),
@@ -476,7 +536,7 @@ impl<'a> AttemptRun<'a> {
                     url,
                     because,
                 } => {
-                    self.wrote = true;
+                    self.writes_sent += 1;
                     self.say.say(What::Wrote {
                         method,
                         url: crate::page::shown_address(&url),
@@ -517,6 +577,16 @@ impl<'a> AttemptRun<'a> {
             }
         }
         fault.map_or(Ok(()), Err)
+    }
+
+    /// Tabs that opened and were not followed: a likely reason why something is not there.
+    pub(super) fn tabs_left_aside(&self) -> Vec<String> {
+        self.aside
+            .iter()
+            .map(|url| {
+                format!("a new tab was opened ({url}) and not followed; `opens: tab` on its step follows it")
+            })
+            .collect()
     }
 
     async fn await_download(&mut self, wanted: &str, within: Duration) -> Result<(), Fault> {
@@ -574,16 +644,20 @@ impl<'a> AttemptRun<'a> {
         // What is still on its way of the last step is its own; after that nothing is covered.
         self.broker.settle().await?;
         self.broker.close_window();
+        self.broker.release().await?;
         let lines = self.planned.scenario.expect.clone();
         if lines.is_empty() {
             return Ok(EndState::Completed);
         }
+        self.mend_while_waiting(&lines, super::find::STEP_TIMEOUT)
+            .await?;
         let say = self.say.clone();
         let facts = Facts {
             data: &self.data,
             downloads: &self.downloads,
         };
         let before = self.before_last.clone();
+        let mut last_look = Vec::new();
         let end = look::end_state(
             &mut self.broker,
             &lines,
@@ -591,9 +665,13 @@ impl<'a> AttemptRun<'a> {
             super::find::STEP_TIMEOUT,
             self.planned.scenario.second_look,
             &before,
-            |looked| say.say(What::Looked(looked)),
+            |looked| {
+                last_look.clone_from(&looked.findings);
+                say.say(What::Looked(looked));
+            },
         )
         .await?;
+        self.last_look = last_look;
         self.picture("end").await;
         // A page that moved or wrote while it was looked at is judged like a step's doing.
         let nowhere = PlannedStep::nowhere(self.planned);
@@ -657,6 +735,18 @@ impl<'a> AttemptRun<'a> {
         self.acted = Some(effect.clone());
     }
 
+    pub(super) fn clear_acted(&mut self) {
+        self.acted = None;
+    }
+
+    pub(super) fn has_acted(&self) -> bool {
+        self.acted.is_some()
+    }
+
+    pub(super) fn count_planner(&mut self) {
+        *self.choosers.entry("planner".to_owned()).or_default() += 1;
+    }
+
     pub(super) fn count(&mut self, chooser: Chooser) {
         *self.choosers.entry(chooser.word().to_owned()).or_default() += 1;
     }
@@ -665,7 +755,7 @@ impl<'a> AttemptRun<'a> {
         self.broker.must_stop() || self.context.stop.is_asked()
     }
 
-    fn stop_if_asked(&self) -> Result<(), Fault> {
+    pub(super) fn stop_if_asked(&self) -> Result<(), Fault> {
         if self.context.stop.is_asked() && !self.closing {
             return Err(interrupted());
         }
@@ -788,7 +878,7 @@ impl<'a> AttemptRun<'a> {
                 failed_step: step,
                 as_expected,
                 signed_in_by: self.signed_in_by.clone(),
-                wrote: self.wrote,
+                wrote: self.writes_sent > 0,
                 ms: self.began.elapsed().as_millis() as u64,
                 choosers: std::mem::take(&mut self.choosers),
                 model_calls: self.model_calls,
@@ -802,9 +892,10 @@ impl<'a> AttemptRun<'a> {
         Ended {
             status,
             as_expected,
-            wrote: self.wrote,
+            wrote: self.writes_sent > 0 || self.write_begun,
             lost: reason == "browser_lost",
             lock: (as_expected && status == Status::Passed).then(|| self.lock.finished()),
+            suggestions: Vec::new(),
         }
     }
 

@@ -26,6 +26,12 @@ pub struct Mode {
 }
 
 impl Mode {
+    /// What is not approved is pending, not just proposed: with `--locked` and with `--offline`,
+    /// which can't make anything new either.
+    pub fn is_strict(self) -> bool {
+        (self.locked || self.offline) && !self.fresh
+    }
+
     pub fn words(self) -> Vec<String> {
         [
             (self.locked, "locked"),
@@ -94,6 +100,15 @@ impl Outgoing {
 
     pub fn write(&self, path: &std::path::Path, bytes: &[u8]) -> Result<(), LeakOrIo> {
         self.store.write(path, bytes, &self.scanner).map(drop)
+    }
+
+    /// Stores a picture below `folder` under a name made of its content.
+    pub fn write_frame(
+        &self,
+        folder: &std::path::Path,
+        png: &[u8],
+    ) -> Result<std::path::PathBuf, LeakOrIo> {
+        self.store.write_frame(folder, png, &self.scanner)
     }
 
     pub fn scanner(&self) -> &Scanner {

@@ -19,10 +19,11 @@ use crate::scenario::{Fixture, FixtureKind, FixtureScope, NetworkMode};
 use crate::secrets::{Credential, Kind, Scrubber};
 use crate::store::RunFolder;
 
-use super::attempt::AttemptRun;
+use super::attempt::{AttemptRun, Ended};
 use super::closing;
 use super::emit::{Attempt, Stream};
 use super::keeping::Keeping;
+use super::rates::Tally;
 use super::servers::Running;
 use super::settings::RunContext;
 
@@ -49,6 +50,8 @@ struct Shared {
     /// Servers with scope `run`, started once.
     common: tokio::sync::Mutex<BTreeMap<String, Arc<Running>>>,
     suggestions: Mutex<Vec<Suggestion>>,
+    /// By place in the plan.
+    tallies: Vec<Mutex<Tally>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -82,11 +85,13 @@ pub async fn run(
             queue.push_back(Job { index, attempt });
         }
     }
+    let tallies = tallies(&plan, context.repeat);
     let shared = Arc::new(Shared {
         plan,
         context,
         stream,
         folder,
+        tallies,
         queue: Mutex::new(parallel),
         common: tokio::sync::Mutex::new(BTreeMap::new()),
         suggestions: Mutex::new(Vec::new()),
@@ -130,6 +135,13 @@ fn say_not_begun(shared: &Shared) {
             say_not_run(&say, planned, Status::NotFinished, failure);
         }
     }
+}
+
+fn tallies(plan: &Plan, repeat: u32) -> Vec<Mutex<Tally>> {
+    plan.scenarios
+        .iter()
+        .map(|_| Mutex::new(Tally::new(repeat.max(1))))
+        .collect()
 }
 
 fn header(plan: &Plan, context: &RunContext) -> RunStarted {
@@ -183,11 +195,15 @@ fn refused(planned: &Planned, context: &RunContext) -> Option<(Status, Failure)>
         );
         return Some((Status::Refused, failure("unconfirmed_write", message, help)));
     }
-    if !planned.needs_model {
+    // `--fresh` looks at no lock: then every goal needs a model.
+    let fresh = context.mode.fresh && !planned.goals.is_empty();
+    if !planned.needs_model && !fresh {
         return None;
     }
-    if context.mode.locked {
-        let help = "run without `--locked` once and accept the lock that is proposed".to_owned();
+    if context.mode.is_strict() {
+        let help =
+            "run once with a model and without `--locked`, and accept the lock that is proposed"
+                .to_owned();
         return Some((
             Status::Pending,
             failure("no_lock", "it has a goal and no approved lock".into(), help),
@@ -335,66 +351,88 @@ impl Worker {
 
     async fn one(&mut self, job: Job) {
         let shared = self.shared.clone();
-        let planned = &shared.plan.scenarios[job.index];
         let mut attempt = job.attempt;
         let mut relaunched = false;
         let mut tries = 0;
-        loop {
-            let say = shared.stream.attempt(planned.id(), attempt);
-            self.doing = Some(say.clone());
-            let mut broken = false;
-            let ended = match self.prepare_unless_stopped(planned, attempt, &say).await {
-                Ok((broker, folder)) => Some(
-                    AttemptRun::new(
-                        planned,
-                        &shared.context,
-                        broker,
-                        say.clone(),
-                        folder,
-                        self.keeping.clone(),
-                    )
-                    .run()
-                    .await,
-                ),
-                Err((status, failure)) => {
-                    broken = failure.reason == "browser";
-                    say_not_run(&say, planned, status, failure);
-                    None
-                }
+        let (passed, say) = loop {
+            let (ended, say) = self.attempt(job.index, attempt).await;
+            let Some(ended) = ended else {
+                break (false, say);
             };
-            if broken || self.browser.as_ref().is_some_and(Browser::is_doubtful) {
-                // It let a command go unanswered: it must not spoil the next scenario (F6, F11).
-                self.close_browser().await;
-            }
-            closing::after(
-                &shared.context,
-                &shared.stream,
-                planned,
-                &say,
-                attempt,
-                &shared.folder,
-                ended.as_ref(),
-            )
-            .await;
-            self.doing = None;
-            let Some(ended) = ended else { return };
+            lock(&shared.suggestions).extend(ended.suggestions.iter().cloned());
             if ended.as_expected || shared.context.stop.is_asked() || ended.wrote {
-                return;
+                break (ended.as_expected, say);
             }
             if ended.lost && !relaunched {
                 // The browser's death is not the scenario's: once more, in a fresh one.
                 relaunched = true;
                 self.close_browser().await;
-            } else if ended.status == Status::Failed
+            } else if worth_a_retry(ended.status)
                 && tries < shared.context.retries
                 && shared.context.repeat <= 1
             {
                 tries += 1;
             } else {
-                return;
+                break (false, say);
             }
-            attempt += 1;
+            attempt = lock(&shared.tallies[job.index]).next_number();
+        };
+        if shared.context.repeat > 1 {
+            let rated = lock(&shared.tallies[job.index]).ended(passed, shared.context.min_rate);
+            if let Some(rated) = rated {
+                say.say(What::Rated(rated));
+            }
         }
+    }
+
+    /// One attempt with everything that belongs to it; `None`: it could not even begin.
+    async fn attempt(&mut self, index: usize, attempt: u32) -> (Option<Ended>, Attempt) {
+        let shared = self.shared.clone();
+        let planned = &shared.plan.scenarios[index];
+        let say = shared.stream.attempt(planned.id(), attempt);
+        self.doing = Some(say.clone());
+        let mut broken = false;
+        let ended = match self.prepare_unless_stopped(planned, attempt, &say).await {
+            Ok((broker, folder)) => Some(
+                AttemptRun::new(
+                    planned,
+                    &shared.context,
+                    broker,
+                    say.clone(),
+                    folder,
+                    self.keeping.clone(),
+                )
+                .run()
+                .await,
+            ),
+            Err((status, failure)) => {
+                broken = failure.reason == "browser";
+                say_not_run(&say, planned, status, failure);
+                None
+            }
+        };
+        if broken || self.browser.as_ref().is_some_and(Browser::is_doubtful) {
+            // It let a command go unanswered: it must not spoil the next scenario (F6, F11).
+            self.close_browser().await;
+        }
+        let passed = ended.as_ref().is_some_and(|e| e.as_expected);
+        let offers = passed && {
+            let mut tally = lock(&shared.tallies[index]);
+            !std::mem::replace(&mut tally.offered, true)
+        };
+        closing::after(
+            &shared.context,
+            &shared.stream,
+            planned,
+            &say,
+            attempt,
+            &shared.folder,
+            ended.as_ref(),
+            offers,
+        )
+        .await;
+        self.doing = None;
+        (ended, say)
     }
 
     /// A browser or a fixture that takes long to come up doesn't hold an interrupt up.
@@ -508,6 +546,8 @@ impl Worker {
             gate,
             allow,
             scrubber: scrubber.clone(),
+            run_scrubber: shared.context.scrubber.clone(),
+            masks: target_masks(planned, &shared.context),
             credentials,
             viewport: planned
                 .scenario
@@ -555,7 +595,16 @@ impl Worker {
                 Some(address) => Browser::attach(address, &launch).await,
                 None => Browser::launch(&launch).await,
             };
-            self.browser = Some(browser.map_err(|e| e.to_string())?);
+            let browser = browser.map_err(|e| e.to_string())?;
+            // A browser on another machine has another loopback: there is no decoy to miss.
+            if context.webdriver.is_none()
+                && let Err(refused) = super::selfcheck::verify(&browser, context).await
+            {
+                // What closing a refused browser says changes nothing.
+                let _ = browser.close().await;
+                return Err(refused);
+            }
+            self.browser = Some(browser);
         }
         self.browser
             .as_ref()
@@ -648,18 +697,8 @@ impl Worker {
                 .await
                 .map_err(|_| format!("credential {name}: loading it failed"))?;
             let credential = loaded.map_err(|e| format!("credential {name}: {e}"))?;
-            for (field, value) in &credential.fields {
-                let kind = if field == "username" {
-                    Kind::Username
-                } else {
-                    Kind::Password
-                };
-                scrubber.register(name, field, value, kind);
-                self.shared
-                    .context
-                    .scrubber
-                    .register(name, field, value, kind);
-            }
+            credential.register(&scrubber);
+            credential.register(&self.shared.context.scrubber);
             credentials.insert(name.clone(), credential);
         }
         Ok((scrubber, credentials))
@@ -679,6 +718,18 @@ impl Worker {
             }
         }
     }
+}
+
+/// What another try may mend: everything that exits with 1. Refusals, outages and interrupts not.
+fn worth_a_retry(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Failed
+            | Status::Stuck
+            | Status::OutOfBudget
+            | Status::NotCompleted
+            | Status::Disagreed
+    )
 }
 
 async fn start(fixture: &Fixture, context: &RunContext) -> Result<Running, String> {
@@ -707,6 +758,16 @@ fn never_in_addresses(
         }
     }
     scrubber
+}
+
+/// `mask:` entries that name controls, with their words.
+fn target_masks(planned: &Planned, context: &RunContext) -> Vec<(crate::scenario::Target, String)> {
+    let all = planned.scenario.mask.iter().chain(&context.masks);
+    all.filter_map(|mask| match &mask.what {
+        crate::scenario::MaskWhat::Target(target) => Some((target.clone(), mask.name.clone())),
+        crate::scenario::MaskWhat::Text(_) => None,
+    })
+    .collect()
 }
 
 fn mask_pattern(pattern: &crate::scenario::Pattern) -> crate::secrets::Pattern {
@@ -739,11 +800,13 @@ pub async fn look(
     folder: Arc<RunFolder>,
     after: Option<&str>,
 ) -> Result<crate::page::Observation, String> {
+    let tallies = tallies(&plan, 1);
     let shared = Arc::new(Shared {
         plan,
         context,
         stream,
         folder,
+        tallies,
         queue: Mutex::new(VecDeque::new()),
         common: tokio::sync::Mutex::new(BTreeMap::new()),
         suggestions: Mutex::new(Vec::new()),

@@ -180,8 +180,13 @@ async fn cases_of_reading_and_acting() {
     acts::protect(b, &b.top, page.generation, &[code.node], true)
         .await
         .expect("a mark");
-    assert_eq!(pictures::cover(b, &b.top, true).await.expect("a cover"), 1);
-    let boxes = pictures::rectangles(b, &b.top, page.generation, &[])
+    assert_eq!(
+        pictures::cover(b, &b.top, page.generation, &[])
+            .await
+            .expect("a cover"),
+        1
+    );
+    let boxes = pictures::rectangles(b, &b.top, page.generation, &[], &[])
         .await
         .expect("boxes");
     assert_eq!(boxes.expect("this generation").len(), 1);
