@@ -356,6 +356,9 @@ impl Broker {
                     if self.held {
                         without_values(&mut observation);
                     }
+                    if is_error_page(&observation.url) {
+                        self.judge_error_page().await?;
+                    }
                     let observation = Arc::new(observation);
                     self.last = Some(observation.clone());
                     self.marks = marks;
@@ -473,7 +476,24 @@ impl Broker {
             gone => gone?,
         };
         self.spent("navigate", began);
+        if outcome.failure.is_some() {
+            self.judge_error_page().await?;
+        }
         Ok(self.arrival(outcome, url.as_str()))
+    }
+
+    /// The browser shows a page of its own where a site's was refused: what address was that? A
+    /// redirect from a listed host to another is told by nothing else (case 153).
+    async fn judge_error_page(&mut self) -> Result<(), BrokerError> {
+        match self.tab.tree().await {
+            Ok(tree) => {
+                self.watch.judge(&tree.url);
+                Ok(())
+            }
+            // The tab went away meanwhile: nothing of it is shown either.
+            Err(DriverError::NoSuchFrame { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     pub async fn reload(&mut self) -> Result<(), BrokerError> {
@@ -663,6 +683,10 @@ impl Broker {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+fn is_error_page(address: &str) -> bool {
+    address.starts_with("chrome-error:") || address.starts_with("about:neterror")
 }
 
 /// Frames that policy allows are read; others are named in the error.

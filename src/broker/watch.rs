@@ -291,7 +291,7 @@ impl Watch {
 
     /// Whether a top document may stay; notes it if not. The proxy is the boundary; this is the
     /// second line, and the one that can say where the page went.
-    fn judge(&self, address: &str) -> bool {
+    pub(super) fn judge(&self, address: &str) -> bool {
         if address.is_empty()
             || address == "about:blank"
             || address.starts_with("chrome-error:")

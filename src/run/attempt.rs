@@ -536,7 +536,8 @@ impl<'a> AttemptRun<'a> {
                     url,
                     because,
                 } => {
-                    self.writes_sent += 1;
+                    // Signing in changes nothing that a second try could double.
+                    self.writes_sent += u32::from(because != crate::policy::LOGIN);
                     self.say.say(What::Wrote {
                         method,
                         url: crate::page::shown_address(&url),
