@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::driver::{Actions, Key};
-use crate::page::acts;
+use crate::page::{self, acts};
 use crate::page::{Node, NodeId, Tri};
 use crate::resolve::{self, Query};
 use crate::scenario::{By, Scope, Target, Verb};
@@ -17,6 +18,10 @@ use super::types::{BrokerError, Primitive, Unfit};
 
 /// A field that was filled is given so long to show that its page wipes or rewrites it.
 const STEADY: Duration = Duration::from_millis(60);
+/// Views a list of options is scrolled by, at most.
+const OPTION_SCROLLS: u32 = 200;
+/// Keys a slider may take to its number.
+const SLIDER_STEPS: u32 = 400;
 /// Options of a list that is built after it was opened.
 const OPTIONS_WITHIN: Duration = Duration::from_secs(3);
 
@@ -35,6 +40,9 @@ impl Broker {
             return Ok(Err(Unfit::WrongKind {
                 why: "it is a list; use `select: <option>` with `in:`".into(),
             }));
+        }
+        if prepared.node.role == "slider" {
+            return self.slide(prepared, text).await;
         }
         self.type_over(prepared, text).await?;
         let mut notes = Vec::new();
@@ -111,6 +119,46 @@ impl Broker {
         }
     }
 
+    /// A drawn slider moves by arrow keys, one step each, until it shows the number.
+    async fn slide(&mut self, prepared: &Prepared, text: &str) -> Fit<Vec<String>> {
+        let Ok(wanted) = text.trim().parse::<f64>() else {
+            return Ok(Err(Unfit::WrongKind {
+                why: format!("a slider takes a number, not \"{text}\""),
+            }));
+        };
+        acts::focus(&self.realm(), &prepared.context, prepared.id).await?;
+        let number = |value: Option<String>| value.and_then(|v| v.trim().parse::<f64>().ok());
+        let mut at = number(self.read_value(prepared).await?);
+        for _ in 0..SLIDER_STEPS {
+            let Some(now) = at else { break };
+            if (now - wanted).abs() < f64::EPSILON {
+                return Ok(Ok(Vec::new()));
+            }
+            let key = if now < wanted {
+                "ArrowRight"
+            } else {
+                "ArrowLeft"
+            };
+            let Some(key) = Key::by_name(key) else { break };
+            self.act(&prepared.context, Actions::chord(&[key])).await?;
+            let next = number(self.read_value(prepared).await?);
+            // At its end, deaf to keys, or with steps that pass the number by.
+            if next == at
+                || next.is_some_and(|next| (next < wanted) != (now < wanted) && next != wanted)
+            {
+                at = next;
+                break;
+            }
+            at = next;
+        }
+        Ok(Err(Unfit::WrongKind {
+            why: match at {
+                Some(at) => format!("its arrow keys bring it to {at}, not to {wanted}"),
+                None => "it shows no number".into(),
+            },
+        }))
+    }
+
     /// The field's value once it has held still for a moment.
     async fn steady_value(&mut self, prepared: &Prepared) -> Result<Option<String>, BrokerError> {
         let first = acts::read_back(&self.realm(), &prepared.context, prepared.id).await?;
@@ -161,10 +209,17 @@ impl Broker {
             )]));
         }
         self.click(prepared).await?.ok();
-        let until = Instant::now() + Duration::from_millis(1000);
+        let mut until = Instant::now() + Duration::from_millis(1000);
+        // A mixed box becomes checked before it becomes unchecked.
+        let mut again = state == Some(Tri::Mixed);
         loop {
             match acts::checked(&self.realm(), &prepared.context, prepared.id).await {
                 Ok(Some(now)) if now == wanted => return Ok(Ok(Vec::new())),
+                Ok(Some(now)) if again && Some(now) != state => {
+                    again = false;
+                    self.click(prepared).await?.ok();
+                    until = Instant::now() + Duration::from_millis(1000);
+                }
                 // Its document went away with the click: the page answered, `expect` decides.
                 Ok(None) | Err(_) => {
                     return Ok(Ok(vec![
@@ -218,7 +273,7 @@ impl Broker {
     async fn select_drawn(&mut self, prepared: &Prepared, option: &str) -> Fit<Vec<String>> {
         let opens = !matches!(
             prepared.node.role.as_str(),
-            "listbox" | "radiogroup" | "menu" | "tree" | "tablist"
+            "listbox" | "radiogroup" | "group" | "menu" | "tree" | "tablist"
         );
         let within = if opens { None } else { Some(prepared.id) };
         let name = prepared.node.name.clone();
@@ -226,8 +281,10 @@ impl Broker {
         if opens && prepared.node.states.expanded != Some(true) {
             self.click(prepared).await?.ok();
         }
-        let until = Instant::now() + OPTIONS_WITHIN;
+        let opened = Instant::now();
+        let mut until = opened + OPTIONS_WITHIN;
         let mut typed = false;
+        let mut scrolled = 0;
         let picked = loop {
             // A read makes older ids stale: the list is found again by role and name.
             let observation = self.look().await?;
@@ -268,6 +325,15 @@ impl Broker {
                             self.type_over(&field, option).await?;
                         }
                     }
+                    // Long lists draw their options as they are scrolled.
+                    if opened.elapsed() >= OPTIONS_WITHIN / 5
+                        && scrolled < OPTION_SCROLLS
+                        && self.scroll_options(&observation, scrolled == 0).await?
+                    {
+                        scrolled += 1;
+                        until = until.max(Instant::now() + OPTIONS_WITHIN / 2);
+                        continue;
+                    }
                     sleep(Duration::from_millis(40)).await;
                 }
             }
@@ -279,6 +345,45 @@ impl Broker {
             Err(unfit) => return Ok(Err(unfit)),
         }
         self.shown(&role, &name, option).await
+    }
+
+    /// Scrolls the box that holds the options, from its start, by most of a view; did it move?
+    async fn scroll_options(
+        &mut self,
+        observation: &crate::page::Observation,
+        from_start: bool,
+    ) -> Result<bool, BrokerError> {
+        let Some((id, _)) = observation
+            .nodes()
+            .filter(|(_, n)| n.role == "option" && n.tag != "option" && n.reachable)
+            .last()
+        else {
+            return Ok(false);
+        };
+        let context = self.document_of(id)?;
+        let place = json!([id.generation, id.node]);
+        let step = |dy: i32| {
+            [
+                place[0].clone(),
+                place[1].clone(),
+                super::places::share(0),
+                super::places::share(dy),
+            ]
+        };
+        let mut moved = false;
+        if from_start {
+            let answer =
+                page::call(&self.realm(), &context, "scrollView", &step(i32::MIN), None).await?;
+            moved = answer["value"].as_bool() == Some(true);
+        }
+        if !moved {
+            let answer = page::call(&self.realm(), &context, "scrollView", &step(1), None).await?;
+            moved = answer["value"].as_bool() == Some(true);
+        }
+        if moved {
+            page::call(&self.realm(), &context, "twoFrames", &[], None).await?;
+        }
+        Ok(moved)
     }
 
     /// The choice must show: as the list's value or text, or as the option's state.

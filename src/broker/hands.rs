@@ -18,6 +18,9 @@ use super::types::{BrokerError, Effect, Primitive, Unfit};
 /// One action may take so long to be answered: dialogs it opens are answered meanwhile.
 const ACTION: Duration = Duration::from_secs(15);
 
+/// A click that opens a file dialog opens it at once.
+const FILE_DIALOG: Duration = Duration::from_secs(2);
+
 /// A node that is fit for a primitive, and where to point. Good for one `perform`.
 #[derive(Debug)]
 pub struct Prepared {
@@ -78,6 +81,10 @@ impl Broker {
             }
             Err(error) => return Err(error.into()),
         };
+        let answer = match answer {
+            Ok(point) if purpose != Purpose::Upload => self.seen_from_above(id, point).await?,
+            other => other,
+        };
         self.spent("act", began);
         Ok(match answer {
             Ok(point) => Ok(Prepared {
@@ -107,6 +114,37 @@ impl Broker {
             }),
             Err(obstacle) => Err(self.unfit(obstacle)),
         })
+    }
+
+    /// A point in a frame is free only if every document around the frame lets it through. The point
+    /// stays one of the frame's own viewport.
+    async fn seen_from_above(
+        &self,
+        id: NodeId,
+        point: Point,
+    ) -> Result<Result<Point, Obstacle>, BrokerError> {
+        let Some(observation) = self.last.clone() else {
+            return Err(BrokerError::Stale);
+        };
+        let mut outer = point;
+        let mut document = id.document;
+        while let Some(owner) = observation
+            .documents
+            .get(document as usize)
+            .and_then(|d| d.owner)
+        {
+            let context = self.document_of(owner)?;
+            match acts::through_frame(&self.realm(), &context, owner, outer).await {
+                Ok(Ok(seen)) => outer = seen,
+                Ok(Err(obstacle)) => return Ok(Err(obstacle)),
+                Err(page::ReadError::Call(page::CallFault::Gone(_))) => {
+                    return Ok(Err(Obstacle::Detached));
+                }
+                Err(error) => return Err(error.into()),
+            }
+            document = owner.document;
+        }
+        Ok(Ok(point))
     }
 
     fn unfit(&self, obstacle: Obstacle) -> Unfit {
@@ -329,6 +367,9 @@ impl Broker {
                 why: format!("there is no file {}", file.display()),
             }));
         };
+        if prepared.node.input_type.as_deref() != Some("file") {
+            return self.upload_by_dialog(prepared, file).await;
+        }
         let Some(element) = acts::shared_id(&self.realm(), &prepared.context, prepared.id).await?
         else {
             return Ok(Err(Unfit::Rerendered));
@@ -336,7 +377,46 @@ impl Broker {
         let context = acts::own_context(&self.realm(), &prepared.context, prepared.id)
             .await?
             .unwrap_or_else(|| prepared.context.clone());
-        match self.tab.set_files(&context, &element, &[file]).await {
+        self.give_file(&context, &element, file).await
+    }
+
+    /// A button that opens the browser's file dialog: the dialog says which field it serves.
+    async fn upload_by_dialog(
+        &mut self,
+        prepared: &Prepared,
+        file: std::path::PathBuf,
+    ) -> Fit<Vec<String>> {
+        self.watch.state().file_field = None;
+        match self.prepare(prepared.id, &Primitive::Click).await? {
+            Ok(ready) => {
+                self.click(&ready).await?.ok();
+            }
+            Err(unfit) => return Ok(Err(unfit)),
+        }
+        let until = Instant::now() + FILE_DIALOG;
+        loop {
+            let watch = self.watch.clone();
+            let changed = watch.changed.notified();
+            let field = self.watch.state().file_field.take();
+            if let Some((context, element)) = field {
+                return self.give_file(&context, &element, file).await;
+            }
+            if tokio::time::timeout_at(until, changed).await.is_err() {
+                return Ok(Err(Unfit::WrongKind {
+                    why: "it is no file field, and a click on it opened no file dialog".into(),
+                }));
+            }
+        }
+    }
+
+    async fn give_file(
+        &mut self,
+        context: &str,
+        element: &str,
+        file: std::path::PathBuf,
+    ) -> Fit<Vec<String>> {
+        self.acted = true;
+        match self.tab.set_files(context, element, &[file]).await {
             Ok(()) => Ok(Ok(Vec::new())),
             Err(crate::driver::DriverError::Command { error, .. }) => Ok(Err(Unfit::WrongKind {
                 why: format!("it takes no file ({error})"),

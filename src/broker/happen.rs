@@ -33,7 +33,9 @@ impl Broker {
         while let Ok(event) = self.network.try_recv() {
             match event {
                 NetEvent::Blocked(blocked) => {
-                    if let Some(suggestion) = &blocked.suggest {
+                    if let Some(suggestion) = &blocked.suggest
+                        && !blocked.browser_own
+                    {
                         self.suggestions.push(suggestion.clone());
                     }
                     more.extend(refusal(&blocked));
@@ -44,15 +46,22 @@ impl Broker {
                     address,
                     because,
                     ..
-                } => more.push(Happening::Wrote {
-                    method,
-                    url: address.url,
-                    because,
-                }),
+                } => {
+                    if because == crate::policy::LOGIN {
+                        self.held_was_sent();
+                    }
+                    more.push(Happening::Wrote {
+                        method,
+                        url: address.url,
+                        because,
+                    });
+                }
+                NetEvent::Failed {
+                    address, reason, ..
+                } => self.unreached = Some((address.url, reason)),
                 NetEvent::Started { .. }
                 | NetEvent::Answered { .. }
-                | NetEvent::Finished { .. }
-                | NetEvent::Failed { .. } => {}
+                | NetEvent::Finished { .. } => {}
             }
         }
         let mut state = self.watch.state();
@@ -60,7 +69,9 @@ impl Broker {
         self.must_stop |= state.happenings.iter().any(|h| {
             matches!(
                 h,
-                Happening::UndeclaredWrite { .. } | Happening::LeftHosts { .. }
+                Happening::UndeclaredWrite { .. }
+                    | Happening::LeftHosts { .. }
+                    | Happening::SecretInUrl { .. }
             )
         });
     }
@@ -138,6 +149,9 @@ fn refusal(blocked: &BlockedRequest) -> Option<Happening> {
                 .as_ref()
                 .map(ToString::to_string)
                 .unwrap_or_default(),
+        }),
+        "secret in url" => Some(Happening::SecretInUrl {
+            host: blocked.host.clone(),
         }),
         "host not listed"
             if blocked.dest.as_deref() == Some("document") && !blocked.browser_own =>

@@ -117,49 +117,63 @@ impl Broker {
         let Some(observation) = &self.last else {
             return Ok(None);
         };
-        let realm = self.realm();
+        let realm = &self.realm();
         let documents = observation.documents.iter().enumerate();
         let asked = documents.map(|(index, document)| {
             let marks = self.marks.get(index).map(Vec::as_slice).unwrap_or_default();
             let generation = observation.generation;
-            pictures::measure(&realm, &document.context, generation, marks, moment)
+            let nodes = self.covers.nodes(index);
+            async move {
+                pictures::measure(realm, &document.context, generation, marks, &nodes, moment).await
+            }
         });
         let mut all = Vec::new();
         for (index, answer) in join_all(asked).await.into_iter().enumerate() {
             let Some(boxes) = answer? else {
                 return Ok(None);
             };
-            let (dx, dy) = self.offset_of(index);
+            if boxes.is_empty() {
+                continue;
+            }
+            let Some((dx, dy)) = self.offset_of(index).await? else {
+                return Ok(None);
+            };
+            let mut reasons = self.covers.reasons(index);
             for mut one in boxes {
                 one.rect.x += dx;
                 one.rect.y += dy;
                 let reason = match one.kind {
                     BoxKind::Field => "password field",
                     BoxKind::Text => "text that holds a registered value",
+                    BoxKind::Element => reasons.next().unwrap_or("masked"),
                 };
+                if one.rect.width <= 0.0 || one.rect.height <= 0.0 {
+                    continue;
+                }
                 all.push((one, reason.to_owned()));
             }
         }
         Ok(Some(all))
     }
 
-    /// Where a frame's viewport lies in the top one.
-    fn offset_of(&self, document: usize) -> (f64, f64) {
+    /// Where a document's viewport lies in the top one, now; `None`: its frame is gone.
+    async fn offset_of(&self, document: usize) -> Result<Option<(f64, f64)>, BrokerError> {
         let Some(observation) = &self.last else {
-            return (0.0, 0.0);
+            return Ok(None);
         };
         let (mut x, mut y, mut at) = (0.0, 0.0, document);
-        for _ in 0..8 {
-            let Some(owner) = observation.documents.get(at).and_then(|d| d.owner) else {
-                break;
+        while let Some(owner) = observation.documents.get(at).and_then(|d| d.owner) {
+            let outer = owner.document as usize;
+            let Some(context) = observation.documents.get(outer).map(|d| &d.context) else {
+                return Ok(None);
             };
-            if let Some(rect) = observation.node(owner).and_then(|n| n.rect) {
-                x += rect.x;
-                y += rect.y;
+            match pictures::content_offset(&self.realm(), context, owner).await? {
+                Some((dx, dy)) => (x, y) = (x + dx, y + dy),
+                None => return Ok(None),
             }
-            at = owner.document as usize;
+            at = outer;
         }
-        (x, y)
+        Ok(Some((x, y)))
     }
 }
 

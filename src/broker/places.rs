@@ -17,6 +17,8 @@ use super::types::BrokerError;
 const MOST: u32 = 400;
 /// What a list fetches as it is scrolled is waited for, so long at most for one step.
 const FETCHED_WITHIN: Duration = Duration::from_millis(1000);
+/// A list that is at its end is given so long to grow.
+const GROWS_WITHIN: Duration = Duration::from_millis(600);
 
 /// How far lists were scrolled for a name that is not there yet.
 #[derive(Debug, Clone, Default)]
@@ -221,12 +223,15 @@ impl Broker {
                 self.drawn(&context).await?;
                 return Ok(true);
             }
-            // The end may be one only until the next rows have been fetched.
-            if self.fetched().await
-                && page::acts::scroll_by(&self.realm(), &context, at, 0.9).await?
-            {
-                self.drawn(&context).await?;
-                return Ok(true);
+            // The end may be one only until the next rows have been built.
+            let until = Instant::now() + GROWS_WITHIN;
+            while Instant::now() < until {
+                sleep(Duration::from_millis(50)).await;
+                self.fetched().await;
+                if page::acts::scroll_by(&self.realm(), &context, at, 0.9).await? {
+                    self.drawn(&context).await?;
+                    return Ok(true);
+                }
             }
             self.searched.at += 1;
             self.searched.entered = false;

@@ -44,6 +44,8 @@ pub struct State {
     /// Open tabs in the order they came; the last of the followed ones is driven.
     pub tabs: Vec<String>,
     pub current: String,
+    /// Context and element of the file field whose dialog opened last.
+    pub file_field: Option<(String, String)>,
     /// A tab nobody asked for opened in front of the driven one.
     pub behind: bool,
     /// Navigations of the current tab under way.
@@ -79,6 +81,7 @@ impl Watch {
             tabs: vec![first.id().to_owned()],
             current: first.id().to_owned(),
             behind: false,
+            file_field: None,
             navigating: false,
             navigation_since: Instant::now(),
             documents: 0,
@@ -174,8 +177,10 @@ impl Watch {
             }
             DriverEvent::FrameAttached { .. }
             | DriverEvent::FrameDetached { .. }
-            | DriverEvent::PromptClosed { .. }
-            | DriverEvent::FileDialogOpened { .. } => {}
+            | DriverEvent::PromptClosed { .. } => {}
+            DriverEvent::FileDialogOpened {
+                context, element, ..
+            } => self.state().file_field = element.map(|element| (context, element)),
         }
     }
 
@@ -227,10 +232,14 @@ impl Watch {
                 state.documents += 1;
             }
             state.behind |= !followed;
-            state.happenings.push(Happening::TabOpened {
-                url: url.clone(),
-                followed,
-            });
+            if !too_many {
+                state.happenings.push(Happening::TabOpened {
+                    url: url.clone(),
+                    followed,
+                });
+            } else if !state.happenings.contains(&Happening::TooManyTabs) {
+                state.happenings.push(Happening::TooManyTabs);
+            }
             too_many
         };
         let allowed = self.judge(&url);
@@ -282,7 +291,7 @@ impl Watch {
 
     /// Whether a top document may stay; notes it if not. The proxy is the boundary; this is the
     /// second line, and the one that can say where the page went.
-    fn judge(&self, address: &str) -> bool {
+    pub(super) fn judge(&self, address: &str) -> bool {
         if address.is_empty()
             || address == "about:blank"
             || address.starts_with("chrome-error:")

@@ -132,6 +132,24 @@ pub async fn prepare<R: Realm>(
     answer.judged()
 }
 
+/// A point of a frame that has a context of its own, as seen from the document that holds the frame
+/// element `owner`: scrolled into view, and free to be pointed at or covered there.
+pub async fn through_frame<R: Realm>(
+    realm: &R,
+    context: &str,
+    owner: NodeId,
+    at: Point,
+) -> Result<Result<Point, Obstacle>, ReadError> {
+    let answer: PrepareAnswer = asked(
+        realm,
+        context,
+        "throughFrame",
+        &on(owner, [json!(at.x), json!(at.y)]),
+    )
+    .await?;
+    answer.judged()
+}
+
 /// The element's BiDi shared id, for `input.setFiles` and pointer origins. `None`: stale or gone.
 pub async fn shared_id<R: Realm>(
     realm: &R,
@@ -312,6 +330,16 @@ pub async fn submitter<R: Realm>(
     }))
 }
 
+/// While on, keys that would land outside the element are stopped before the page hears of them.
+pub async fn guard<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+    on: bool,
+) -> Result<bool, ReadError> {
+    truth(realm, context, "guard", &self::on(id, [Value::Bool(on)])).await
+}
+
 /// Marks fields as never to be read (and masked in pictures), or takes the mark back.
 pub async fn protect<R: Realm>(
     realm: &R,
@@ -324,6 +352,11 @@ pub async fn protect<R: Realm>(
     call(realm, context, "protect", &arguments, None)
         .await
         .map(drop)
+}
+
+/// How many secret fields hold something.
+pub async fn held_fields<R: Realm>(realm: &R, context: &str) -> Result<usize, ReadError> {
+    Ok(number(realm, context, "heldFields", &[]).await? as usize)
 }
 
 /// Empties secret fields once their submit was answered; how many still hold something.

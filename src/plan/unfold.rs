@@ -13,6 +13,8 @@ use super::Planned;
 pub enum StepBy {
     Author,
     Fixture,
+    /// Out of an approved plan.
+    Planner,
 }
 
 /// A step with its place.

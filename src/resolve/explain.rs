@@ -22,9 +22,11 @@ pub fn describe(role: &str, name: &str) -> String {
 
 /// The nearest place a person would name: `dialog "Welcome"`, `row "Order 7"`, `navigation`.
 pub fn place_of(observation: &Observation, id: NodeId) -> Option<String> {
+    let own = observation.node(id).map(|n| fold_case(&n.name));
     observation
         .ancestors(id)
-        .find(|(_, n)| tells_place(n))
+        // A cell or item that holds nothing else tells no more than the thing itself.
+        .find(|(_, n)| tells_place(n) && own != Some(fold_case(&n.name)))
         .map(|(id, n)| {
             let role = place_word(n);
             if !n.name.is_empty() {
@@ -34,9 +36,32 @@ pub fn place_of(observation: &Observation, id: NodeId) -> Option<String> {
                 c.role == "heading" && observation.ancestors(*h).any(|(a, _)| a == id)
             }) {
                 Some((_, heading)) => describe(role, &heading.name),
-                None => role.to_owned(),
+                None => match told_by(observation, id, n) {
+                    Some(words) => describe(role, &words),
+                    None => role.to_owned(),
+                },
             }
         })
+}
+
+/// The words a person would tell an unnamed row or item by: its first cell, or how it begins.
+fn told_by(observation: &Observation, id: NodeId, node: &Node) -> Option<String> {
+    let text = match node.role.as_str() {
+        "row" => observation
+            .nodes()
+            .find(|(cell, c)| {
+                matches!(c.role.as_str(), "rowheader" | "cell" | "gridcell")
+                    && observation
+                        .ancestors(*cell)
+                        .next()
+                        .is_some_and(|(row, _)| row == id)
+            })
+            .map_or("", |(cell, _)| observation.text_of(cell)),
+        "listitem" | "article" => observation.text_of(id),
+        _ => "",
+    };
+    let words: Vec<&str> = text.split_whitespace().take(6).collect();
+    (!words.is_empty()).then(|| words.join(" "))
 }
 
 /// The word a `within:` names a place by.
@@ -411,11 +436,13 @@ pub(super) fn nearest(
     if wanted.is_empty() {
         return Vec::new();
     }
+    // A sentence names things loosely: what comes nearest is worth showing even if it is far.
+    let least = if query.sentence { 0.05 } else { 0.3 };
     let mut ranked: Vec<(f64, NodeId)> = pool
         .iter()
         .filter(|(id, n, _)| *id != but && n.reachable && !n.name.is_empty())
         .map(|(id, n, fit)| (likeness(&wanted, &n.name) - fit.cost(), *id))
-        .filter(|(score, _)| *score >= 0.3)
+        .filter(|(score, _)| *score >= least)
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     ranked

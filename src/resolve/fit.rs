@@ -68,8 +68,8 @@ pub fn fits(verb: Verb, node: &Node) -> Option<Fit> {
         Verb::Fill | Verb::Form => {
             let form = verb == Verb::Form;
             let list = role == "combobox" && (node.tag != "select" || form);
-            let choice =
-                form && (BOXES.contains(&role) || matches!(role, "radiogroup" | "listbox"));
+            let choice = form
+                && (BOXES.contains(&role) || matches!(role, "radiogroup" | "listbox" | "group"));
             if TEXT_FIELDS.contains(&role) && !file || is_typed_input(node) {
                 Some(Fit::Best)
             } else if list || choice || role == "slider" {
@@ -83,6 +83,8 @@ pub fn fits(verb: Verb, node: &Node) -> Option<Fit> {
         Verb::Select => match role {
             "combobox" | "listbox" => Some(Fit::Best),
             "radiogroup" | "menu" | "tablist" | "tree" => Some(Fit::Second),
+            // A fieldset of radio buttons has no role of its own.
+            "group" => Some(Fit::Last),
             "button" | "textbox" if node.states.has_popup => Some(Fit::Second),
             _ => None,
         },

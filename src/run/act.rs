@@ -191,7 +191,8 @@ impl AttemptRun<'_> {
             }
             if !said {
                 said = true;
-                self.say_resolved(step, &pick);
+                let observation = self.broker.last().unwrap_or_default();
+                self.say_resolved(step, wanted, &pick, &observation);
             }
             let node = prepared.node().clone();
             match self.broker.perform(prepared, &primitive).await? {
@@ -563,7 +564,7 @@ fn for_field(node: &Node, value: &FormValue) -> Result<Primitive, String> {
         node.role.as_str(),
         "checkbox" | "radio" | "switch" | "menuitemcheckbox" | "menuitemradio"
     );
-    let list_like = matches!(node.role.as_str(), "listbox" | "radiogroup")
+    let list_like = matches!(node.role.as_str(), "listbox" | "radiogroup" | "group")
         || node.role == "combobox" && node.tag == "select"
         || node.role == "combobox" && !matches!(node.tag.as_str(), "input" | "textarea");
     Ok(match value {

@@ -15,6 +15,9 @@ use super::emit::{Attempt, Stream};
 use super::settings::RunContext;
 use super::suite::attempt_folder;
 
+/// `offers`: the attempt's lock and tutorial are compared and proposed; of repeated attempts one
+/// does that for all.
+#[allow(clippy::too_many_arguments)]
 pub async fn after(
     context: &RunContext,
     stream: &Stream,
@@ -23,6 +26,7 @@ pub async fn after(
     attempt: u32,
     run: &RunFolder,
     ended: Option<&Ended>,
+    offers: bool,
 ) {
     let Ok(folder) = attempt_folder(run, planned.id(), attempt) else {
         return;
@@ -40,9 +44,9 @@ pub async fn after(
         up.notes.iter().for_each(|note| say.note(note.as_str()));
         up.calls
             .iter()
-            .for_each(|call| say.say(What::ModelCalled(super::goal::called("tutorial", call))));
+            .for_each(|call| say.say(What::ModelCalled(super::asking::called("tutorial", call))));
     }
-    if let Some(ended) = ended.filter(|e| e.as_expected) {
+    if let Some(ended) = ended.filter(|e| e.as_expected && offers) {
         if planned.scenario.tutorial.is_some()
             && let Some(up) = &up
         {
@@ -85,7 +89,7 @@ fn tutorial_verdict(
             verdict(say, Kind::Tutorial, Verdict::Same, None, None);
         }
         Compared::Missing => {
-            let wanted = if context.mode.locked {
+            let wanted = if context.mode.is_strict() {
                 Verdict::Pending
             } else {
                 Verdict::Proposed
@@ -148,7 +152,7 @@ fn lock_verdict(context: &RunContext, planned: &Planned, say: &Attempt, lock: &L
     }
     let text = lock.render(id);
     let missing = planned.approved.lock.is_none();
-    let wanted = if missing && !context.mode.locked {
+    let wanted = if missing && !context.mode.is_strict() {
         Verdict::Proposed
     } else {
         Verdict::Pending

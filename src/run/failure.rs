@@ -47,10 +47,12 @@ impl Fault {
     }
 
     pub fn unfit(role: &str, name: &str, unfit: &Unfit) -> Self {
-        let mut fault = Self::failed(
-            unfit.reason(),
-            format!("{}: {}", describe(role, name), unfit.message()),
-        );
+        let status = match unfit {
+            Unfit::WrongOrigin { .. } => Status::Refused,
+            _ => Status::Failed,
+        };
+        let message = format!("{}: {}", describe(role, name), unfit.message());
+        let mut fault = Self::new(status, unfit.reason(), message);
         fault.failure.help = unfit.help();
         fault
     }

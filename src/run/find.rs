@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use crate::broker::{Prepared, Primitive};
 use crate::event::{Resolved, What};
 use crate::page::{NodeId, Observation};
-use crate::plan::PlannedStep;
+use crate::plan::{PlannedStep, StepBy};
 use crate::resolve::{self, Chooser, Miss, MissKind, Pick, Query};
 use crate::scenario::{By, Scope, Target, Verb};
 
@@ -81,7 +81,7 @@ impl AttemptRun<'_> {
                     Err(unfit) => {
                         let limit = self.timeout_of(step);
                         if !unfit.may_pass() || began.elapsed() >= limit || self.must_stop() {
-                            self.say_resolved(step, &pick);
+                            self.say_resolved(step, wanted, &pick, &observation);
                             return Err(Fault::unfit(&pick.role, &pick.name, &unfit));
                         }
                         last_unfit = Some((pick, unfit));
@@ -98,6 +98,8 @@ impl AttemptRun<'_> {
                         began.elapsed() < limit * SEARCH_TIMES && self.broker.searching();
                     if began.elapsed() >= limit && !searched || self.must_stop() {
                         if step.step.optional && miss.kind != MissKind::Ambiguous {
+                            // What is approved for it stays approved.
+                            self.keep_lock(step);
                             return Ok(None);
                         }
                         return Err(match last_unfit {
@@ -167,7 +169,6 @@ impl AttemptRun<'_> {
                 },
             )
         {
-            self.propose_lock(step, wanted, &pick);
             return Ok(Ok(pick));
         }
         // The page may still be building what the rules would find: the model is asked when it is quiet.
@@ -175,7 +176,6 @@ impl AttemptRun<'_> {
         if quiet && !*asked_model && self.may_ask_model(step) {
             *asked_model = true;
             if let Some(pick) = self.ask_model(step, wanted, sentence, observation).await? {
-                self.propose_lock(step, wanted, &pick);
                 return Ok(Ok(pick));
             }
         }
@@ -190,34 +190,24 @@ impl AttemptRun<'_> {
         observation: &Observation,
     ) -> Option<Pick> {
         let entry = self.lock_entry(step)?;
-        let (role, name) = (
-            entry.role.clone()?,
-            self.replace_vars(entry.name.as_deref()?),
-        );
-        let target = Target {
-            by: By::Name {
-                role: Some(role),
-                name: Some(name),
-                exact: false,
-            },
-            span: wanted.target.span,
-        };
+        entry.role.as_deref()?;
+        let target = self.locked_target(&entry);
+        let mut scope = self.locked_scope(&entry);
+        scope.within.extend(wanted.scope.within.iter().cloned());
+        scope.nth = scope.nth.or(wanted.scope.nth);
         let query = Query {
             target: &target,
             verb: wanted.verb,
-            scope: wanted.scope,
+            scope: &scope,
             near: false,
             sentence: false,
         };
         match resolve::resolve(observation, &query) {
-            Ok(pick) => {
-                self.keep_lock(step);
-                Some(Pick {
-                    chooser: Chooser::Locked,
-                    score: Chooser::Locked.score(),
-                    ..pick
-                })
-            }
+            Ok(pick) => Some(Pick {
+                chooser: Chooser::Locked,
+                score: Chooser::Locked.score(),
+                ..pick
+            }),
             Err(_) => {
                 self.drifted(step);
                 None
@@ -226,12 +216,25 @@ impl AttemptRun<'_> {
     }
 
     /// How the target of a step was found; said once, when it is acted on or given up.
-    pub(super) fn say_resolved(&mut self, step: &PlannedStep, pick: &Pick) {
-        self.count(pick.chooser);
-        let healed = self.healed(step);
+    pub(super) fn say_resolved(
+        &mut self,
+        step: &PlannedStep,
+        wanted: Wanted<'_>,
+        pick: &Pick,
+        observation: &Observation,
+    ) {
+        let healed = self.settle_lock(step, wanted, pick, observation);
+        // What an approved plan names is found by its lock, however plainly it stands there.
+        let locked = step.by == StepBy::Planner && healed.is_none();
+        let chooser = if locked {
+            Chooser::Locked
+        } else {
+            pick.chooser
+        };
+        self.count(chooser);
         self.say.say(What::Resolved(Resolved {
             step: step.place.clone(),
-            chooser: pick.chooser.word().to_owned(),
+            chooser: chooser.word().to_owned(),
             role: pick.role.clone(),
             name: pick.name.clone(),
             scope: pick.scope.clone(),

@@ -65,3 +65,12 @@ pub async fn take(
         }
     }
 }
+
+/// A masked picture as a model takes it: smaller on the wire than PNG. `None`: it can't be read.
+pub fn jpeg(png: &[u8]) -> Option<Vec<u8>> {
+    let picture = image::load_from_memory_with_format(png, image::ImageFormat::Png).ok()?;
+    let mut out = Vec::new();
+    let encoder = image::codecs::jpeg::JpegEncoder::new_with_quality(&mut out, 70);
+    picture.to_rgb8().write_with_encoder(encoder).ok()?;
+    Some(out)
+}

@@ -186,6 +186,35 @@ function deepAt(document_, x, y) {
   return hit;
 }
 
+// A point of a frame's own viewport, for a frame this realm can't look into: brings it into view and
+// says what lies over it here. Answers like `prepare`.
+async function throughFrame(generation, index, x, y) {
+  const found = held(generation, index);
+  if (found.reason) return JSON.stringify({ ok: false, reason: found.reason });
+  const frameElement = found.element;
+  const view = windowOf(frameElement) || window;
+  let cover = null;
+  for (const block of [null, 'nearest', 'center', 'start', 'end']) {
+    if (block) {
+      Element.prototype.scrollIntoView.call(frameElement, { block, inline: 'nearest', behavior: 'instant' });
+      const top = rectOf(frameElement).y + y;
+      // A frame higher than the window: its point is what has to be seen.
+      if (top < 0 || top >= view.innerHeight) view.scrollBy({ top: top - view.innerHeight / 2, behavior: 'instant' });
+      await settle(frameElement, 30);
+    }
+    const style = view.getComputedStyle(frameElement);
+    const rect = rectOf(frameElement);
+    const hit = topmostAt(
+      frameElement,
+      rect.x + frameElement.clientLeft + parseFloat(style.paddingLeft) + x,
+      rect.y + frameElement.clientTop + parseFloat(style.paddingTop) + y
+    );
+    if (!hit.miss && hit.element === frameElement) return pack({ ok: true, x: hit.x, y: hit.y, via: 'frame' });
+    if (!hit.miss && hit.element && !cover) cover = hit.element;
+  }
+  return pack(cover ? { ok: false, reason: 'covered', by: coverName(cover) } : { ok: false, reason: 'off_screen' });
+}
+
 // The hit counts as the target when it is it, lies in it, or is the part of its label that passes the
 // click on (nothing else in the label that would take the click for itself).
 function belongs(hit, target, label) {

@@ -153,6 +153,25 @@ function submitterOf(generation, index) {
   return -1;
 }
 
+// While a secret is typed, a key that would land anywhere but in its field is stopped before the page
+// hears of it: a page that moves the focus in the middle gets nothing (failure 081).
+let guarded = null;
+function guard(generation, index, on) {
+  guarded = on ? held(generation, index).element || null : null;
+  return !!guarded;
+}
+function stray(event) {
+  if (!guarded) return;
+  const target = Event.prototype.composedPath.call(event)[0];
+  if (target === guarded || (target && target.nodeType && inside(guarded, target))) return;
+  Event.prototype.preventDefault.call(event);
+  Event.prototype.stopImmediatePropagation.call(event);
+}
+// Registered before any script of the page has run, hence asked first.
+for (const type of ['keydown', 'keypress', 'beforeinput', 'textInput', 'input', 'keyup']) {
+  EventTarget.prototype.addEventListener.call(window, type, stray, true);
+}
+
 // Elements the broker filled or the scenario protects: never read again, masked in pictures.
 function protect(generation, indices, on) {
   for (const index of indices) {
@@ -160,6 +179,15 @@ function protect(generation, indices, on) {
     if (found) on ? protectedFields.add(found) : protectedFields.delete(found);
   }
   return true;
+}
+// How many fields of a secret hold something.
+function heldFields() {
+  let filled = 0;
+  for (const field of everyElement(document)) {
+    const tag = tagOf(field);
+    if ((tag === 'input' || tag === 'textarea') && isSecretField(field) && fieldValue(field)) filled++;
+  }
+  return filled;
 }
 // Empties protected fields after the submit was answered; says how many still hold something.
 function clearProtected() {

@@ -271,6 +271,7 @@ function children(element, tag, state, here) {
   const shadow = shadowOf(element);
   if (!shadow && maybeHost(element, tag)) state.suspects.push(element);
   const style = styleOf(element);
+  if (!here.unread && (style.faint || style.placed && offCanvas(element))) here = { ...here, unread: true };
   const owns = owners && has(element, 'aria-owns');
   state.deep++;
   if (shadow || tag === 'slot') for (const child of flatChildren(element)) step(child, element, style, closed, state, here);
@@ -286,12 +287,23 @@ function children(element, tag, state, here) {
 function step(child, element, style, closed, state, here) {
   const type = kind(child);
   if (type === TEXT) {
-    if (style.drawn && !closed) pushText(child, style, state, here);
+    if (style.drawn && !style.blank && !here.unread && !closed) pushText(child, style, state, here);
   } else if (type === ELEMENT) {
     if (closed && !(tagOf(child) === 'summary' && isSummary(child))) return;
     if (owners && owner(child) && owner(child) !== element) return;
     visit(child, state, here);
   }
+}
+
+// Put where no scrolling leads: text for machines, not for people.
+function offCanvas(element) {
+  const rect = rectOf(element);
+  if (!rect.width || !rect.height) return false;
+  const view = windowOf(element) || window;
+  if (rect.right + view.scrollX > 0 && rect.bottom + view.scrollY > 0) return false;
+  // A list scrolled inside its box comes back.
+  for (let up = flatParent(element); up; up = flatParent(up)) if (up.scrollTop || up.scrollLeft) return false;
+  return true;
 }
 
 // Options of a listbox are candidates; those of a drop-down are its value list only.
