@@ -18,9 +18,12 @@ SITE = "http://127.0.0.1:{port}"
 
 # Before each episode the seed; a limit so far away that the reward does not shrink with time.
 PATCH = f"""<script>
-core.EPISODE_MAX_TIME = 1e9;
 const startReal = core.startEpisodeReal;
-core.startEpisodeReal = function () {{ Math.seedrandom('{SEED}'); return startReal.apply(this, arguments); }};
+core.startEpisodeReal = function () {{
+  Math.seedrandom('{SEED}');
+  core.EPISODE_MAX_TIME = 1e9;
+  return startReal.apply(this, arguments);
+}};
 </script>
 """
 
@@ -94,7 +97,7 @@ def read_panels(count):
 
 
 def collapsible(seen):
-    return [{"click": css("#area [role=tab]")}] + SUBMIT
+    return [{"click": css("#area [role=tab]"), "nth": 1}] + SUBMIT
 
 
 def choose_list(seen):
