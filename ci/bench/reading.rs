@@ -130,8 +130,8 @@ async fn measure(tab: &Tab, peer: &mut Option<Peer>, port: u16, kind: &str, size
         peer.open(&url).expect("Playwright's page");
     }
     let rounds = match size {
-        ..=1000 => 15,
-        ..=10000 => 7,
+        n if n <= 1000 => 15,
+        n if n <= 10000 => 7,
         _ => 3,
     };
     let (mut ours, mut floor, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
