@@ -134,9 +134,7 @@ fn r18_r26_cases_041_067_077_080_087_no_picture_shows_what_is_covered() {
     );
     hostile(
         "/h-frame",
-        &format!(
-            "<iframe title=f width=700 height=120 style=\"border:20px solid;padding:10px\" src=http://other.test/inner></iframe>"
-        ),
+        "<iframe title=f width=700 height=120 style=\"border:20px solid;padding:10px\" src=http://other.test/inner></iframe>",
     );
     stage.page(
         "other.test",
