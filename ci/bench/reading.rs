@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use rehearsal::driver::{
     Browser, CallOptions, ContextSettings, DriverError, LaunchSettings, Tab, UserContext, Wait,
 };
-use rehearsal::page::{self, CallFault, Nothing, Realm, Wave};
+use rehearsal::page::{self, CallFault, Realm, Scrub, Wave};
+use rehearsal::secrets::{Kind, Scrubber, Secret};
 use serde_json::Value;
 
 use crate::figures::{load, median, ratio};
@@ -25,6 +26,30 @@ const FLOOR: &str = "() => JSON.stringify([...document.body.querySelectorAll('*'
   const { x, y, width, height } = element.getBoundingClientRect();
   return { tag: element.localName, text: element.textContent, x, y, width, height, visible: element.checkVisibility() };
 }))";
+
+/// The product's own scrubber with one account registered: every string of a read passes it.
+struct Book(Scrubber);
+
+impl Book {
+    fn with_an_account() -> Self {
+        let scrubber = Scrubber::new();
+        for (field, value, kind) in [
+            ("username", "ada-tester", Kind::Username),
+            ("password", "correct-horse-77-battery", Kind::Password),
+        ] {
+            let value = Secret::new(value.to_owned()).expect("a value");
+            scrubber.register("bench-user", field, &value, kind);
+        }
+        Self(scrubber)
+    }
+}
+
+impl Scrub for Book {
+    fn find(&self, text: &str) -> Vec<(std::ops::Range<usize>, String)> {
+        let hits = self.0.find(text).into_iter();
+        hits.map(|hit| (hit.range, hit.placeholder)).collect()
+    }
+}
 
 struct Through<'a>(&'a Tab);
 
@@ -105,14 +130,15 @@ async fn measure(tab: &Tab, peer: &mut Option<Peer>, port: u16, kind: &str, size
         peer.open(&url).expect("Playwright's page");
     }
     let rounds = match size {
-        ..=1000 => 15,
-        ..=10000 => 7,
+        n if n <= 1000 => 15,
+        n if n <= 10000 => 7,
         _ => 3,
     };
     let (mut ours, mut floor, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+    let book = Book::with_an_account();
     // The first round warms all three up and is left out.
     for round in 0..=rounds {
-        let (a, seen) = read(tab, round + 1).await;
+        let (a, seen) = read(tab, &book, round + 1).await;
         assert!(seen >= size, "{seen} of {size} controls were read");
         let b = least(tab).await;
         if round > 0 {
@@ -144,10 +170,10 @@ async fn measure(tab: &Tab, peer: &mut Option<Peer>, port: u16, kind: &str, size
 }
 
 /// One whole observation: milliseconds, and how many controls it holds.
-async fn read(tab: &Tab, generation: u32) -> (f64, usize) {
+async fn read(tab: &Tab, scrub: &Book, generation: u32) -> (f64, usize) {
     let wave = Wave {
         generation,
-        scrub: &Nothing,
+        scrub,
         allowed: &|_| true,
     };
     let began = Instant::now();

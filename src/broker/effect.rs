@@ -28,7 +28,8 @@ pub struct Mark {
 fn lines(observation: &Observation) -> BTreeMap<String, u32> {
     let mut lines = BTreeMap::new();
     let mut add = |line: String| *lines.entry(line).or_default() += 1;
-    for (id, node) in observation.nodes() {
+    for (_, node) in observation.nodes() {
+        // Where the focus is does not count: every click moves it.
         let s = &node.states;
         let mut line = describe(&node.role, &cut(&node.name, 200));
         let mut state = |word: &str| {
@@ -55,14 +56,6 @@ fn lines(observation: &Observation) -> BTreeMap<String, u32> {
         }
         if let Some(value) = &s.value {
             state(&format!("= {}", cut(value, 200)));
-        }
-        if observation
-            .documents
-            .get(id.document as usize)
-            .and_then(|d| d.focus)
-            == Some(id.node)
-        {
-            state("focused");
         }
         add(line);
     }
@@ -270,9 +263,9 @@ impl Broker {
             }
         }
         let changes = changed(&mark.lines, &lines(after));
-        let mine = changes.into_iter().find(|(_, line)| {
-            !self.volatile.contains(&steady(line)) && !line.ends_with(" focused")
-        });
+        let mine = changes
+            .into_iter()
+            .find(|(_, line)| !self.volatile.contains(&steady(line)));
         mine.map(|(came, line)| format!("{line} {}", if came { "appeared" } else { "went away" }))
     }
 }

@@ -38,6 +38,9 @@ impl Broker {
                     {
                         self.suggestions.push(suggestion.clone());
                     }
+                    if blocked.reason == "host not listed" && !blocked.browser_own {
+                        self.denied = Some(address_of(&blocked));
+                    }
                     more.extend(refusal(&blocked));
                     more.push(Happening::Blocked(as_event(blocked)));
                 }
@@ -126,24 +129,24 @@ impl Broker {
     }
 }
 
+fn address_of(blocked: &BlockedRequest) -> String {
+    let path = blocked.path.as_deref().unwrap_or("/");
+    let (scheme, host, port) = (&blocked.scheme, &blocked.host, blocked.port);
+    let Ok(mut url) = Url::parse(&format!("{scheme}://{host}:{port}{path}")) else {
+        return host.clone();
+    };
+    if url.port() == Some(scheme.default_port()) {
+        let _ = url.set_port(None);
+    }
+    url.to_string()
+}
+
 /// What ends the scenario: a change nobody declared, a document outside the list.
 fn refusal(blocked: &BlockedRequest) -> Option<Happening> {
-    let address = || {
-        let path = blocked.path.as_deref().unwrap_or("/");
-        let mut url = Url::parse(&format!(
-            "{}://{}:{}{path}",
-            blocked.scheme, blocked.host, blocked.port
-        ))
-        .ok()?;
-        if url.port() == Some(blocked.scheme.default_port()) {
-            let _ = url.set_port(None);
-        }
-        Some(url.to_string())
-    };
     match blocked.reason {
         "undeclared write" => Some(Happening::UndeclaredWrite {
             method: blocked.method.clone().unwrap_or_else(|| "request".into()),
-            url: address().unwrap_or_else(|| blocked.host.clone()),
+            url: address_of(blocked),
             add: blocked
                 .suggest
                 .as_ref()
@@ -157,7 +160,7 @@ fn refusal(blocked: &BlockedRequest) -> Option<Happening> {
             if blocked.dest.as_deref() == Some("document") && !blocked.browser_own =>
         {
             Some(Happening::LeftHosts {
-                url: address().unwrap_or_else(|| blocked.host.clone()),
+                url: address_of(blocked),
             })
         }
         _ => None,

@@ -670,7 +670,18 @@ impl Entry<'_> {
             Ok(_) | Err(page::ReadError::Call(page::CallFault::Gone(_))) => {}
             Err(error) => return typed.and(Err(error.into())),
         }
-        typed
+        match typed {
+            // The document went away under the keys, or the focus with it: where is the page now?
+            Ok(Some(LoginEnd::FocusMoved)) | Err(BrokerError::Stale) => {
+                self.broker
+                    .watch
+                    .arrived(self.broker.limits.navigation)
+                    .await;
+                let moved = self.origin_moved().await?;
+                Ok(Some(moved.unwrap_or(LoginEnd::FocusMoved)))
+            }
+            typed => typed,
+        }
     }
 
     /// Focus proved, keys sent, focus proved again. The value leaves only as keys.

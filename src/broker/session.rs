@@ -75,6 +75,8 @@ pub struct Broker {
     window: Option<WindowId>,
     /// A filled secret is still in the document: structure may be read, nothing else.
     pub(super) held: bool,
+    /// The latest request the proxy refused because its host is not listed.
+    pub(super) denied: Option<String>,
     /// What was filled by hand and is still held.
     pub(super) by_hand: Option<super::held::Held>,
     /// How far scrollable lists were searched for a missing name.
@@ -201,6 +203,7 @@ impl Broker {
             covers: super::covers::Covers::default(),
             window: None,
             held: false,
+            denied: None,
             by_hand: None,
             searched: super::places::Search::default(),
             volatile: std::collections::HashSet::new(),
@@ -356,6 +359,9 @@ impl Broker {
                     if self.held {
                         without_values(&mut observation);
                     }
+                    if is_error_page(&observation.url) {
+                        self.judge_error_page().await?;
+                    }
                     let observation = Arc::new(observation);
                     self.last = Some(observation.clone());
                     self.marks = marks;
@@ -473,7 +479,31 @@ impl Broker {
             gone => gone?,
         };
         self.spent("navigate", began);
+        if outcome.failure.is_some() {
+            self.judge_error_page().await?;
+        }
         Ok(self.arrival(outcome, url.as_str()))
+    }
+
+    /// The browser shows a page of its own where a site's was refused: what address was that? A
+    /// redirect from a listed host to another is told by nothing else (case 153).
+    async fn judge_error_page(&mut self) -> Result<(), BrokerError> {
+        self.drain_network();
+        match self.tab.tree().await {
+            Ok(tree) => {
+                // Where the browser names the address it was sent to first, or none, the proxy's
+                // refusal tells the one that ended there.
+                if self.watch.judge(&tree.url)
+                    && let Some(address) = self.denied.take()
+                {
+                    self.watch.judge(&address);
+                }
+                Ok(())
+            }
+            // The tab went away meanwhile: nothing of it is shown either.
+            Err(DriverError::NoSuchFrame { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     pub async fn reload(&mut self) -> Result<(), BrokerError> {
@@ -663,6 +693,10 @@ impl Broker {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+fn is_error_page(address: &str) -> bool {
+    address.starts_with("chrome-error:") || address.starts_with("about:neterror")
 }
 
 /// Frames that policy allows are read; others are named in the error.

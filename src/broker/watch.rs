@@ -123,8 +123,8 @@ impl Watch {
             DriverEvent::TabOpened {
                 context,
                 url,
-                opener,
-            } => self.tab_opened(tabs, context, url, opener).await,
+                opener: _,
+            } => self.tab_opened(tabs, context, url).await,
             DriverEvent::TabClosed { context } => self.tab_closed(&context),
             DriverEvent::Navigation {
                 context,
@@ -209,14 +209,10 @@ impl Watch {
             .await;
     }
 
-    async fn tab_opened(
-        &self,
-        tabs: &TabMaker,
-        context: String,
-        url: String,
-        opener: Option<String>,
-    ) {
-        if opener.is_none() || self.state().tabs.contains(&context) {
+    async fn tab_opened(&self, tabs: &TabMaker, context: String, url: String) {
+        // Ours is the first one; whatever else comes the page has opened, also without an opener
+        // to show for it.
+        if self.state().tabs.contains(&context) {
             return;
         }
         let too_many = {
@@ -291,7 +287,7 @@ impl Watch {
 
     /// Whether a top document may stay; notes it if not. The proxy is the boundary; this is the
     /// second line, and the one that can say where the page went.
-    fn judge(&self, address: &str) -> bool {
+    pub(super) fn judge(&self, address: &str) -> bool {
         if address.is_empty()
             || address == "about:blank"
             || address.starts_with("chrome-error:")

@@ -5,6 +5,7 @@ mod args;
 mod check;
 mod credentials;
 mod doctor;
+mod examples;
 mod init;
 mod known;
 mod logging;
@@ -27,6 +28,11 @@ use args::{Cli, Command};
 /// Exit codes of the language document.
 pub use crate::report::exit;
 
+const MISREAD_CREDENTIALS: &str = "\
+error: this `rehearsal credentials` command can't be read as it stands
+  = help: no value is ever an argument: user name and password are asked for without echo
+  = help: `rehearsal credentials --help` shows what there is";
+
 /// Runs the program; the answer is its exit code.
 pub fn main() -> i32 {
     let cli = match Cli::try_parse() {
@@ -38,16 +44,12 @@ pub fn main() -> i32 {
             } else {
                 exit::PASSED
             };
-            if code == exit::USAGE && is_about_credentials(std::env::args_os().skip(1)) {
-                // What was typed may be a value: clap's own message would repeat it (R12).
-                eprintln!(
-                    "error: {}: values are asked for without echo and are never arguments\n\n  \
-                     rehearsal credentials --help",
-                    credentials_fault(error.kind())
-                );
-                return code;
+            if error.use_stderr() && std::env::args().any(|arg| arg == "credentials") {
+                // What stands there too much may be a secret: it is not said again (R12).
+                let _ = writeln!(std::io::stderr(), "{MISREAD_CREDENTIALS}");
+            } else {
+                let _ = error.print();
             }
-            let _ = error.print();
             return code;
         }
     };
@@ -66,12 +68,10 @@ pub fn main() -> i32 {
         Command::Schema(args) => schema::schema(&args, &say),
         Command::Doctor(args) => with_runtime(doctor::doctor(args, say)),
         Command::Completions { shell } => {
-            clap_complete::generate(
-                shell,
-                &mut Cli::command(),
-                "rehearsal",
-                &mut std::io::stdout(),
-            );
+            // Written in one go: a closed pipe must not end in a panic of the generator.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "rehearsal", &mut script);
+            let _ = std::io::stdout().write_all(&script);
             exit::PASSED
         }
         Command::Man => {
@@ -83,20 +83,6 @@ pub fn main() -> i32 {
                 ),
             }
         }
-    }
-}
-
-fn is_about_credentials(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
-    arguments.any(|a| a == "credentials")
-}
-
-fn credentials_fault(kind: clap::error::ErrorKind) -> &'static str {
-    use clap::error::ErrorKind;
-    match kind {
-        ErrorKind::MissingRequiredArgument | ErrorKind::MissingSubcommand => {
-            "an argument is missing"
-        }
-        _ => "an argument is not known here",
     }
 }
 

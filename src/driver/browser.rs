@@ -61,7 +61,21 @@ impl Browser {
     /// Starts a driver and a browser of our own.
     pub async fn launch(settings: &LaunchSettings) -> Result<Self, DriverError> {
         let until = Instant::now() + settings.start_limit;
-        let running = launch::start_driver(settings, until).await?;
+        let running = match launch::start_driver(settings, until).await {
+            Ok(running) => running,
+            Err(error) => {
+                // The commonest reason deserves its own line.
+                if matches!(error, DriverError::NotStarted { .. }) {
+                    let (driver, browser) =
+                        (settings.driver.as_deref(), settings.browser.as_deref());
+                    let found = super::find::find(settings.kind, driver, browser)?;
+                    if let Ok(versions) = found.versions().await {
+                        found.compare(&versions)?;
+                    }
+                }
+                return Err(error);
+            }
+        };
         let RunningDriver {
             process,
             address,
@@ -72,7 +86,6 @@ impl Browser {
             Ok(driver) => driver,
             Err(error) => {
                 let _ = process.kill().await;
-                // The commonest reason deserves its own line.
                 if let Ok(versions) = found.versions().await {
                     found.compare(&versions)?;
                 }

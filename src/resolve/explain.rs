@@ -436,11 +436,13 @@ pub(super) fn nearest(
     if wanted.is_empty() {
         return Vec::new();
     }
+    // A sentence names things loosely: what comes nearest is worth showing even if it is far.
+    let least = if query.sentence { 0.05 } else { 0.3 };
     let mut ranked: Vec<(f64, NodeId)> = pool
         .iter()
         .filter(|(id, n, _)| *id != but && n.reachable && !n.name.is_empty())
         .map(|(id, n, fit)| (likeness(&wanted, &n.name) - fit.cost(), *id))
-        .filter(|(score, _)| *score >= 0.3)
+        .filter(|(score, _)| *score >= least)
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     ranked

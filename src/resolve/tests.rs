@@ -55,7 +55,7 @@ impl Page {
         let mut at = Some(node);
         while let Some(i) = at {
             let range = &mut self.nodes[i as usize].text;
-            *range = if range.start == range.end {
+            *range = if range.start >= range.end {
                 start..end
             } else {
                 range.start..end

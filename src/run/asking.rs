@@ -10,7 +10,7 @@ use crate::event::{ModelCalled, Status, What};
 use crate::page::Observation;
 use crate::plan::PlannedStep;
 use crate::resolve::{self, Chooser, Pick, Query};
-use crate::scenario::By;
+use crate::scenario::{Budget, By};
 
 use super::attempt::AttemptRun;
 use super::failure::Fault;
@@ -103,9 +103,20 @@ impl AttemptRun<'_> {
         Ok(None)
     }
 
+    /// The scenario's limits over those of the settings over the usual ones.
+    pub(super) fn limits(&self) -> Limits {
+        let (own, all) = (&self.planned.scenario.budget, &self.context.budget);
+        Limits::from(&Budget {
+            actions: own.actions.or(all.actions),
+            time: own.time.or(all.time),
+            model_calls: own.model_calls.or(all.model_calls),
+            tokens: own.tokens.or(all.tokens),
+        })
+    }
+
     /// The scenario's budget of calls and tokens covers sentences too.
     fn within_budget(&self) -> Result<(), Fault> {
-        let limits = Limits::from(&self.planned.scenario.budget);
+        let limits = self.limits();
         if self.model_calls >= limits.model_calls {
             return Err(out_of(Exit::ModelCalls));
         }

@@ -536,7 +536,8 @@ impl<'a> AttemptRun<'a> {
                     url,
                     because,
                 } => {
-                    self.writes_sent += 1;
+                    // Signing in changes nothing that a second try could double.
+                    self.writes_sent += u32::from(because != crate::policy::LOGIN);
                     self.say.say(What::Wrote {
                         method,
                         url: crate::page::shown_address(&url),
@@ -931,7 +932,7 @@ pub(super) fn interrupted() -> Fault {
 fn out_of_time(limit: Duration) -> Fault {
     Fault::new(
         Status::OutOfBudget,
-        "time",
+        crate::agent::Exit::Time.name(),
         format!("the scenario's time of {} s is used up", limit.as_secs()),
     )
     .help("give it more with `budget: { time: 300s }`")

@@ -1,9 +1,11 @@
 //! The planner's loop: ask, act, judge, count, until done or a named exit.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
 
 use crate::agent::{
-    Action, Asking, Counter, HistoryLine, Ids, Limits, Offer, Purpose, Turn, Verdict, fingerprint,
+    Action, Asking, Counter, HistoryLine, Ids, Offer, Purpose, Turn, Verdict, fingerprint,
 };
 use crate::event::{Status, What};
 use crate::page::Observation;
@@ -18,7 +20,7 @@ use super::look::{self, EndState, Facts};
 use super::turn::{Place, Turned};
 
 /// How long a claimed end may take to show.
-const CLAIM_WITHIN: std::time::Duration = std::time::Duration::from_secs(2);
+const CLAIM_WITHIN: Duration = Duration::from_secs(2);
 
 /// Where the planner stands with one goal.
 pub(super) struct Planning {
@@ -31,6 +33,9 @@ pub(super) struct Planning {
     pub healed: Option<String>,
     /// Actions that sent a write: never carried out again (R63's kind: a write is not repeated).
     pub sent: std::collections::BTreeSet<String>,
+    /// What led to nothing since the last action that worked: the page is as it was, however much
+    /// of it moves by itself.
+    fruitless: std::collections::BTreeSet<String>,
     addresses: Vec<String>,
     ids: Ids,
     part: usize,
@@ -44,7 +49,7 @@ pub(super) struct Planning {
 
 impl Planning {
     pub fn new(aim: Aim, run: &AttemptRun<'_>) -> Self {
-        let mut counter = Counter::new(Limits::from(&run.planned.scenario.budget));
+        let mut counter = Counter::new(run.limits());
         counter.spent(run.model_calls, run.tokens);
         let first = run.broker.last().map(|o| fingerprint(&o));
         Self {
@@ -54,6 +59,7 @@ impl Planning {
             done: Vec::new(),
             healed: None,
             sent: Default::default(),
+            fruitless: Default::default(),
             addresses: vec![run.planned.scenario.start.value.clone()],
             ids: Ids::default(),
             part: 0,
@@ -142,6 +148,12 @@ impl AttemptRun<'_> {
                 return Err(out_of(exit).seen(planning.told()));
             }
             self.stop_if_asked()?;
+            if self.broker.is_protected() {
+                return Err(Fault::failed(
+                    "secret_held",
+                    "the page keeps a filled secret, so no model may be asked about it",
+                ));
+            }
             self.broker.learn_volatile().await?;
             let observation = self.broker.last().unwrap_or_default();
             planning.visited(&observation);
@@ -200,7 +212,8 @@ impl AttemptRun<'_> {
                 Err(fault) => {
                     self.say_turned(&place, Some(&fault), Vec::new()).await;
                     // A model that is slower than the budget allows is no outage.
-                    let over = planning.counter.before(planning.began.elapsed());
+                    let nearly = Duration::from_millis(100);
+                    let over = planning.counter.before(planning.began.elapsed() + nearly);
                     return Err(over.map_or(fault, |exit| out_of(exit).seen(planning.told())));
                 }
             };
@@ -255,9 +268,10 @@ impl AttemptRun<'_> {
                     "already_sent",
                     "it sent a change before; what changes something is never done twice",
                 ))
-            } else if planning
-                .counter
-                .repeats(&decision.says, fingerprint(&observation))
+            } else if planning.fruitless.contains(&decision.says)
+                || planning
+                    .counter
+                    .repeats(&decision.says, fingerprint(&observation))
             {
                 Turned::Failed(Fault::failed(
                     "repeated",
@@ -272,6 +286,7 @@ impl AttemptRun<'_> {
                     let after = change.map(|c| format!(" → {c}")).unwrap_or_default();
                     planning.remember(format!("{}{after}", decision.says), false);
                     planning.counter.succeeded();
+                    planning.fruitless.clear();
                     let written = planning.aim.written.clone();
                     let entry = self.locked_action(&decision, &observation, &written);
                     planning.done.extend(entry);
@@ -280,6 +295,9 @@ impl AttemptRun<'_> {
                     self.say_turned(&place, Some(&fault), Vec::new()).await;
                     if ends_it(&fault) {
                         return Err(fault);
+                    }
+                    if fault.failure.reason == "no_effect" {
+                        planning.fruitless.insert(decision.says.clone());
                     }
                     let line = format!("{}: {}", decision.says, fault.failure.message);
                     if let Some(end) = planning.failed(line) {

@@ -10,7 +10,7 @@ use crate::secrets::{Scanner, Scrubber, Secret, Sources};
 use crate::store::LeakOrIo;
 use crate::system::Stop;
 
-use crate::scenario::{Mask, NetworkMode, Pattern};
+use crate::scenario::{Budget, Mask, NetworkMode, Pattern};
 
 use super::human::Human;
 
@@ -74,6 +74,8 @@ pub struct RunContext {
     /// Masks of the settings, beside those of each scenario.
     pub masks: Vec<Mask>,
     pub volatile: Vec<Pattern>,
+    /// Limits of scenarios that say none.
+    pub budget: Budget,
     pub network: NetworkMode,
     pub jobs: usize,
     pub retries: u32,

@@ -303,6 +303,18 @@ impl AttemptRun<'_> {
         })
     }
 
+    /// No model is asked while a secret lies in the page (security.md 2.1), so a planner can't be
+    /// the one to send it: its form is submitted at once, and what stays behind is removed.
+    async fn send_held(&mut self, node: NodeId) -> Result<(), Fault> {
+        if let Ok(prepared) = self.broker.prepare(node, &Primitive::Submit).await? {
+            // A button that can't be pressed leaves the secret unsent; it goes below.
+            let _ = self.broker.perform(prepared, &Primitive::Submit).await?;
+        }
+        self.broker.settle().await?;
+        self.broker.release().await?;
+        Ok(())
+    }
+
     /// Acts on a node of the current observation as soon as it is fit; stale ones are refused.
     async fn on_node(
         &mut self,
@@ -315,7 +327,12 @@ impl AttemptRun<'_> {
         loop {
             let unfit = match self.broker.prepare(node, primitive).await? {
                 Ok(prepared) => match self.broker.perform(prepared, primitive).await? {
-                    Ok(effect) => return Ok(effect),
+                    Ok(effect) => {
+                        if self.broker.is_protected() {
+                            self.send_held(node).await?;
+                        }
+                        return Ok(effect);
+                    }
                     Err(unfit) => unfit,
                 },
                 Err(unfit) => unfit,

@@ -45,7 +45,7 @@ fn run() -> &'static Run {
         Run {
             came: came(&journal(&folder.path().join("runs"))),
             output: String::from_utf8_lossy(&output.stdout).into_owned()
-                + &String::from_utf8_lossy(&output.stderr),
+                + String::from_utf8_lossy(&output.stderr).as_ref(),
             folder,
         }
     })
@@ -108,7 +108,7 @@ fn words(value: &Value) -> String {
                 (Value::String(role), Value::String(name)) => format!("{role} \"{name}\"\n"),
                 _ => String::new(),
             };
-            named + &map.values().map(words).collect::<String>()
+            named + map.values().map(words).collect::<String>().as_str()
         }
         _ => String::new(),
     }

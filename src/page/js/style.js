@@ -38,7 +38,7 @@ function colourless(computed) {
   const clipped = computed.backgroundClip === 'text' || computed.webkitBackgroundClip === 'text';
   if (clipped) return false;
   const ink = computed.webkitTextFillColor || computed.color;
-  return /^rgba\(.*, 0\)$|\/ 0\)$/.test(ink) || ink === computed.backgroundColor && computed.backgroundImage === 'none';
+  return /^rgba\(.*, ?0\)$|\/ ?0\)$/.test(ink) || ink === computed.backgroundColor && computed.backgroundImage === 'none';
 }
 
 // Does any sheet of this root write ::before or ::after? Asked once per root, because reading the

@@ -57,7 +57,7 @@ fn patterns_are_brought_to_the_form_browsers_report() {
 
 proptest! {
     #[test]
-    fn a_text_without_stars_matches_itself_alone(text in "[^*]{0,30}", other in "[^*]{0,30}") {
+    fn a_text_without_stars_matches_itself_alone(text in r"[^*\\]{0,30}", other in r"[^*\\]{0,30}") {
         prop_assert!(Glob::new(&text).matches(&text));
         prop_assert_eq!(Glob::new(&text).matches(&other), text == other);
     }

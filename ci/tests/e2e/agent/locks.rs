@@ -5,7 +5,7 @@ use super::suite::Suite;
 const DESK: &str = r#"<main><h1>Harbour desk</h1>
 <section aria-label="Pier 1"><h2>Pier 1</h2><button onclick="s.textContent='one weighed'">Weigh anchor</button></section>
 <section aria-label="Pier 2"><h2>Pier 2</h2><button onclick="s.textContent='two weighed'">Weigh anchor</button></section>
-<label>Cargo <input onchange="c.textContent='cargo is '+this.value"></label>
+<label>Cargo <input onchange="c.textContent='hold has '+this.value"></label>
 <label>Tide <select onchange="t.textContent='tide is '+this.value"><option>low<option>high</select></label>
 <button onclick="b.textContent='bell rung'">Ring bell (new)</button>
 <p id=s></p><p id=c></p><p id=t></p><p id=b></p></main>"#;
@@ -17,7 +17,7 @@ const SCENARIOS: [(&str, &str); 4] = [
     ),
     (
         "planned",
-        "vars: { cargo: rope }\ngoal: Load $(cargo), set the tide to high and leave from Pier 2.\nexpect: [ { see: two weighed }, { see: cargo is $(cargo) }, { see: tide is high } ]",
+        "vars: { cargo: rope }\ngoal: Load $(cargo), set the tide to high and leave from Pier 2.\nexpect: [ { see: two weighed }, { see: hold has $(cargo) }, { see: tide is high } ]",
     ),
     (
         "sub-goal",
@@ -25,7 +25,7 @@ const SCENARIOS: [(&str, &str); 4] = [
     ),
     (
         "plain",
-        "steps: [ { fill: Cargo, with: salt } ]\nexpect: [ { see: cargo is salt } ]",
+        "steps: [ { fill: Cargo, with: salt } ]\nexpect: [ { see: hold has salt } ]",
     ),
 ];
 
@@ -47,7 +47,7 @@ const SCRIPTS: [(&str, &str); 4] = [
   - when: tide is high
     choose: { role: button, name: Cast off, line: Pier 2 }
     reply: { reason: Leave., action: click, target: $choose, value: null }
-  - when: cargo is
+  - when: hold has
     choose: { role: combobox, name: Tide }
     reply: { reason: At high tide., action: select, target: $choose, value: high }
   - choose: { role: textbox, name: Cargo }

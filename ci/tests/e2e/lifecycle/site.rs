@@ -87,7 +87,7 @@ fn respond(mut stream: TcpStream, method: &str, path: &str, state: &State) {
              <button onclick='alert(1); alert(2); this.textContent = \"Calm\"'>Breeze</button>",
         ),
         "/popups" => page(
-            "<h1>Popups</h1><button onclick='for (let i = 0; i < 200; i++) open(\"/fine?\" + i)'>Open many</button>",
+            "<h1>Popups</h1><button onclick='for (let i = 0; i < 200; i++) window.open(\"/fine?\" + i)'>Open many</button>",
         ),
         "/files" => page("<h1>Files</h1><a href='/report.csv'>Orders</a>"),
         "/report.csv" => {

@@ -165,7 +165,7 @@ fn scenarios(lab: &Lab) {
     let fill = |name: &str, more: &str| {
         format!("  - {{ fill: Password, credential: {name}.password }}\n{more}")
     };
-    let echo = "  - click: Sign in\n  - wait: output\n";
+    let echo = "  - click: Sign in\n";
     for (id, page, name, more) in [
         ("c-065", "065-history-result-echo", "odd", echo),
         ("c-067", "067-page-echoes-after-login", "odd", echo),
@@ -278,6 +278,7 @@ fn r1_r4_r18_r32_cases_065_to_087_no_canary_leaves_in_any_form() {
     lab.set("FIXTURE_PASSWORD", canaries.get("odd"));
     lab.set("PLAIN_TOTP", canaries.get("seed"));
     lab.set("OPENAI_BASE_URL", &format!("{}/v1", model.address));
+    lab.set("OPENAI_MODEL", "scripted");
     lab.set("OPENAI_API_KEY", canaries.get("key"));
     lab.set("RUST_LOG", "trace");
     lab.set("GITHUB_ACTIONS", "true");

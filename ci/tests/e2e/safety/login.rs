@@ -288,7 +288,7 @@ fn r20_r21_r23_case_081_pages_that_turn_while_a_secret_is_typed() {
         ("swaps-button", "refused/wrong_origin"),
         ("swaps-method", "failed/unsafe_form"),
         ("navigates", "refused/wrong_origin"),
-        ("navigates-late", "failed/focus_moved"),
+        ("navigates-late", "refused/wrong_origin"),
         ("jumps", "failed/focus_moved"),
         ("decoys", "passed/completed"),
         ("two-forms", "failed/unsafe_form"),
@@ -304,8 +304,7 @@ fn r20_r21_r23_case_081_pages_that_turn_while_a_secret_is_typed() {
         ["POST shop.test/session"],
         "only the page with decoys was signed in to"
     );
-    // No more than a key press or two of the password reaches a field that grabs the focus.
-    let first: String = password.chars().take(7).collect();
+    // Nothing of the password reaches another field or another page.
     for request in &received {
         assert!(
             request.host != "evil.test" || !request.path.contains("p="),
@@ -313,20 +312,9 @@ fn r20_r21_r23_case_081_pages_that_turn_while_a_secret_is_typed() {
             request.path
         );
         if let Some(q) = request.path.strip_prefix("/searched?q=") {
-            assert!(
-                q.len() <= 3,
-                "{} letters of the password in a search",
-                q.len()
-            );
-            assert!(!q.contains(&first));
+            assert_eq!(q, "", "letters of the password in a search");
         }
     }
-    assert!(!received.iter().any(|r| r.path.starts_with("/seen?")
-        && r.path.contains("p=")
-        && r.host == "shop.test"
-        && r.path.contains(&password[..3])
-        && !r.path.contains("no-method")
-        && false),);
     // The decoys' form was sent with all of them empty.
     let sent = received
         .iter()
@@ -335,10 +323,6 @@ fn r20_r21_r23_case_081_pages_that_turn_while_a_secret_is_typed() {
     for decoy in ["d1=", "d2=", "d3=", "d4=", "d6="] {
         let value = sent.body.split('&').find_map(|f| f.strip_prefix(decoy));
         assert_eq!(value, Some(""), "{decoy} of {}", sent.body);
-    }
-    // R25: no picture between the first key and the settled page.
-    for (step, _) in run.pictures("jumps") {
-        assert_ne!(step, "", "a frame names its step");
     }
 }
 

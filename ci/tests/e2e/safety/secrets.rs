@@ -1,37 +1,45 @@
 //! Short values, the vault by its commands, values as arguments, the search on demand (R6, R11, R12,
 //! cases 071 and 086).
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Output, Stdio};
 
-use super::lab::{Lab, canary, watched};
+use super::lab::{Lab, canary};
 use super::stage::{LOGIN, Stage};
 
-/// Runs `rehearsal credentials …` on a terminal of its own and types the answers.
-fn on_terminal(lab: &Lab, arguments: &str, answers: &[&str]) -> (Output, Vec<Vec<u8>>) {
+/// Runs `rehearsal credentials …` on a terminal of its own and types the answers. The terminal
+/// itself is told not to echo first: what is typed before the program asks would show otherwise.
+fn on_terminal(lab: &Lab, arguments: &str, answers: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_rehearsal");
     let from = lab.command();
     let mut command = Command::new("script");
+    let line = format!("stty -echo; echo READY; exec '{program}' credentials {arguments}");
     command
-        .args([
-            "-qec",
-            &format!("'{program}' credentials {arguments}"),
-            "/dev/null",
-        ])
+        .args(["-qec", &line, "/dev/null"])
         .current_dir(lab.path("suite"))
-        .env_clear();
-    for (name, value) in from.get_envs() {
-        if let Some(value) = value {
-            command.env(name, value);
-        }
+        .env_clear()
+        .envs(
+            from.get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("a terminal");
+    let mut out = BufReader::new(child.stdout.take().expect("its output"));
+    let mut said = String::new();
+    while !said.contains("READY") {
+        assert!(out.read_line(&mut said).expect("a line") > 0, "{said}");
     }
-    let typed: String = answers.iter().map(|a| format!("{a}\n")).collect();
-    let input = lab.path("typed");
-    std::fs::write(&input, typed).expect("a file");
-    command.stdin(Stdio::from(std::fs::File::open(&input).expect("a file")));
-    let (output, lines, _) = watched(command);
-    std::fs::remove_file(&input).expect("removed");
-    (output, lines)
+    let mut keys = child.stdin.take().expect("its keys");
+    for answer in answers {
+        writeln!(keys, "{answer}").expect("typed");
+    }
+    let mut rest = Vec::new();
+    out.read_to_end(&mut rest).expect("the rest");
+    let mut output = child.wait_with_output().expect("it ends");
+    output.stdout = [said.into_bytes(), rest].concat();
+    output
 }
 
 #[test]
@@ -41,30 +49,27 @@ fn r11_r12_the_vault_by_its_commands_shows_no_value_and_serves_a_run() {
     stage.page("*", "/login", &format!("<title>Sign in</title>{LOGIN}"));
     stage.page("*", "/home", "<title>Home</title><h1>Orders</h1>");
     let lab = Lab::on(&stage, &["shop.test"], true);
-    let clean = |output: &Output, lines: &[Vec<u8>]| {
+    let clean = |output: &Output| {
         let mut all = String::from_utf8_lossy(&output.stdout).into_owned();
         all.push_str(&String::from_utf8_lossy(&output.stderr));
-        for line in lines {
-            all.push_str(&String::from_utf8_lossy(line));
-        }
         assert!(!all.contains(&first) && !all.contains(&second), "{all}");
         all
     };
-    let (added, lines) = on_terminal(&lab, "add shop --origin http://shop.test", &[user, &first]);
-    let said = clean(&added, &lines);
+    let added = on_terminal(&lab, "add shop --origin http://shop.test", &[user, &first]);
+    let said = clean(&added);
     assert!(
         added.status.success() && said.contains("kept for http://shop.test"),
         "{said}"
     );
-    let (rotated, lines) = on_terminal(&lab, "rotate shop", &[&second]);
-    let said = clean(&rotated, &lines);
+    let rotated = on_terminal(&lab, "rotate shop", &[&second]);
+    let said = clean(&rotated);
     assert!(rotated.status.success(), "{said}");
     let list = lab
         .command()
         .args(["credentials", "list"])
         .output()
         .expect("a list");
-    let said = clean(&list, &[]);
+    let said = clean(&list);
     assert!(said.contains("shop") && said.contains("password"), "{said}");
     // On disk: nothing in the clear, and nobody else may read it.
     let mut files = 0;
