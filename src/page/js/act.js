@@ -300,3 +300,8 @@ async function settled(more) {
   await new Promise((resolve) => setTimeout(resolve, more));
   return quietSince();
 }
+
+// Resolves after two frames: what a scroll makes a list draw has been drawn by then.
+function twoFrames() {
+  return frame(window).then(() => frame(window)).then(() => true);
+}
