@@ -284,33 +284,17 @@ impl Broker {
         let Some(facts) = acts::form_facts(&self.realm(), self.tab.id(), id).await? else {
             return Ok(None);
         };
-        let method = facts.method.as_deref().unwrap_or("").to_ascii_lowercase();
-        // A form without `method` is a GET form only if the page lets it submit by itself; scripts
-        // usually take it over, and the proxy stops a secret in an address in any case.
-        if method == "get"
-            || facts
-                .submitter
-                .formmethod
-                .as_deref()
-                .is_some_and(|m| m.eq_ignore_ascii_case("get"))
-        {
-            return Ok(Some(LoginEnd::UnsafeForm {
-                why: "the form says method=get, which would put the secret into the address".into(),
-            }));
-        }
+        let mut button_gets = false;
         let mut actions = vec![facts.action];
         actions.push(facts.submitter.formaction);
         if let Some(button) = acts::submitter(&self.realm(), self.tab.id(), id).await?
             && let Some(of_button) = acts::form_facts(&self.realm(), self.tab.id(), button).await?
         {
-            if of_button
+            button_gets = of_button
                 .submitter
                 .formmethod
                 .as_deref()
-                .is_some_and(|m| m.eq_ignore_ascii_case("get"))
-            {
-                return Ok(Some(LoginEnd::UnsafeForm { why: "its button says formmethod=get, which would put the secret into the address".into() }));
-            }
+                .is_some_and(|m| m.eq_ignore_ascii_case("get"));
             actions.push(of_button.submitter.formaction);
         }
         for action in actions
@@ -335,6 +319,26 @@ impl Broker {
                     }));
                 }
             }
+        }
+        let method = facts.method.as_deref().unwrap_or("").to_ascii_lowercase();
+        // A form without `method` is a GET form only if the page lets it submit by itself; scripts
+        // usually take it over, and the proxy stops a secret in an address in any case.
+        if method == "get"
+            || facts
+                .submitter
+                .formmethod
+                .as_deref()
+                .is_some_and(|m| m.eq_ignore_ascii_case("get"))
+        {
+            return Ok(Some(LoginEnd::UnsafeForm {
+                why: "the form says method=get, which would put the secret into the address".into(),
+            }));
+        }
+        if button_gets {
+            return Ok(Some(LoginEnd::UnsafeForm {
+                why: "its button says formmethod=get, which would put the secret into the address"
+                    .into(),
+            }));
         }
         Ok(None)
     }

@@ -89,13 +89,20 @@ impl Gate {
         !self.windows.is_empty()
     }
 
-    /// Whether the ruling on such a request could depend on the operations in its body.
+    /// Whether the ruling on such a request could depend on the operations in its body, or would be
+    /// a refusal whose suggestion should name them.
     pub fn wants_operations(&self, request: &RequestFacts) -> bool {
-        !request.reads()
-            && self
-                .safe
+        if request.reads() {
+            return false;
+        }
+        let named =
+            |safe: &SafeRequest| !safe.operations.is_empty() && safe.request.matches(request);
+        let covered = !self.windows.is_empty()
+            || self
+                .writes
                 .iter()
-                .any(|safe| !safe.operations.is_empty() && safe.request.matches(request))
+                .any(|(rule, _)| rule.request.matches(request));
+        self.safe.iter().any(named) || !covered && request.url.path().contains("graphql")
     }
 
     /// Counts a use where an entry of `writes` lets the request through.

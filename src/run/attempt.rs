@@ -451,6 +451,8 @@ impl<'a> AttemptRun<'a> {
         if let Some(page) = self.broker.last()
             && (page.url.starts_with("chrome-error:") || page.url.starts_with("about:neterror"))
         {
+            // An address outside the list says more than the error page that stands for it.
+            self.judge_happenings(step).map_err(|f| f.at(step))?;
             let title = page
                 .documents
                 .first()
