@@ -198,7 +198,7 @@ fn scenarios(lab: &Lab) {
     );
     on(
         "model",
-        "home",
+        "login",
         "outer",
         "  - Open the basket of wonders\n",
         "{ see: Result }",
@@ -317,7 +317,12 @@ fn r1_r4_r18_r32_cases_065_to_087_no_canary_leaves_in_any_form() {
     let asked = std::fs::read_dir(&model.folder)
         .map(Iterator::count)
         .unwrap_or(0);
-    assert!(asked > 0, "the model was asked");
+    assert!(
+        asked > 0,
+        "the model was asked: {} {}",
+        run.ended("model"),
+        run.failure("model")
+    );
     assert!(
         !run.stdout.contains("LEAK") && run.code != 5,
         "{}",
