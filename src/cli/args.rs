@@ -67,6 +67,8 @@ pub enum Command {
     Scan(ScanArgs),
     /// Print the JSON Schema of scenario files
     Schema(SchemaArgs),
+    /// Serve held pages, recipes and approvals to programs of this machine
+    Serve(Box<ServeArgs>),
     /// What is installed, what is missing and how to install it
     Doctor(DoctorArgs),
     /// Print a completion script for a shell
@@ -297,6 +299,47 @@ pub struct SchemaArgs {
     /// `scenario` or `report`
     #[arg(default_value = "scenario")]
     pub what: String,
+}
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    #[command(subcommand)]
+    pub command: Option<ServeCommand>,
+    /// Port on 127.0.0.1; 0 takes a free one and prints it
+    #[arg(long, default_value_t = crate::serve::PORT)]
+    pub port: u16,
+    /// An origin whose pages may call; repeatable, none unless named
+    #[arg(long, value_name = "ORIGIN")]
+    pub origin: Vec<String>,
+    /// A recipe's writes are confirmed by its digest only
+    #[arg(long)]
+    pub strict_confirm: bool,
+    #[command(flatten)]
+    pub browser: BrowserArgs,
+    /// Suite folder, instead of the nearest one upwards
+    #[arg(long, value_name = "DIR")]
+    pub suite: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ServeCommand {
+    /// Tokens of those who call; each is shown once
+    Token {
+        #[command(subcommand)]
+        command: TokenCommand,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TokenCommand {
+    /// A new token for an owner of sessions
+    Add { owner: String },
+    /// A new token for the one who approves; replaces the one before
+    Approver,
+    /// Owners and dates, never a token
+    List,
+    /// Take all tokens of an owner away
+    Remove { owner: String },
 }
 
 #[derive(Debug, Args)]

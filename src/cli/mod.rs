@@ -14,6 +14,7 @@ mod run;
 mod say;
 mod scan;
 mod schema;
+mod serve;
 mod settings;
 
 use clap::{CommandFactory, Parser};
@@ -50,6 +51,7 @@ pub fn main() -> i32 {
         Command::Replay(args) => replay::replay(&args, &say),
         Command::Credentials(args) => credentials::credentials(&args.command, &say),
         Command::Scan(args) => scan::scan(&args, &say),
+        Command::Serve(args) => serve::serve(*args, say),
         Command::Schema(args) => schema::schema(&args, &say),
         Command::Doctor(args) => with_runtime(doctor::doctor(args, say)),
         Command::Completions { shell } => {

@@ -38,15 +38,35 @@ struct Job {
     attempt: u32,
 }
 
-struct Shared {
+pub(super) struct Shared {
     plan: Plan,
-    context: RunContext,
+    pub(super) context: RunContext,
     stream: Stream,
     folder: RunFolder,
     queue: Mutex<VecDeque<Job>>,
     /// Servers with scope `run`, started once.
     common: tokio::sync::Mutex<BTreeMap<String, Arc<Running>>>,
     suggestions: Mutex<Vec<Suggestion>>,
+}
+
+impl Shared {
+    /// Without a queue: for whoever drives pages one by one.
+    pub(super) fn alone(
+        plan: Plan,
+        context: RunContext,
+        stream: Stream,
+        folder: RunFolder,
+    ) -> Self {
+        Self {
+            plan,
+            context,
+            stream,
+            folder,
+            queue: Mutex::new(VecDeque::new()),
+            common: tokio::sync::Mutex::new(BTreeMap::new()),
+            suggestions: Mutex::new(Vec::new()),
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -266,7 +286,7 @@ fn panic_words(error: tokio::task::JoinError) -> String {
 }
 
 /// One browser and its fixtures, used for one scenario after another.
-struct Worker {
+pub(super) struct Worker {
     shared: Arc<Shared>,
     browser: Option<Browser>,
     deny: Option<DenyAll>,
@@ -275,7 +295,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self {
             shared,
             browser: None,
@@ -368,7 +388,7 @@ impl Worker {
     }
 
     /// Browser, fixtures, secrets, proxy and broker of one attempt.
-    async fn prepare(
+    pub(super) async fn prepare(
         &mut self,
         planned: &Planned,
         attempt: u32,
@@ -617,7 +637,7 @@ impl Worker {
         Ok((scrubber, credentials))
     }
 
-    async fn tear_down(mut self) {
+    pub(super) async fn tear_down(mut self) {
         self.close_browser().await;
         for (_, server) in std::mem::take(&mut self.servers) {
             if let Ok(server) = Arc::try_unwrap(server)
@@ -691,15 +711,7 @@ pub async fn look(
     folder: RunFolder,
     after: Option<&str>,
 ) -> Result<crate::page::Observation, String> {
-    let shared = Arc::new(Shared {
-        plan,
-        context,
-        stream,
-        folder,
-        queue: Mutex::new(VecDeque::new()),
-        common: tokio::sync::Mutex::new(BTreeMap::new()),
-        suggestions: Mutex::new(Vec::new()),
-    });
+    let shared = Arc::new(Shared::alone(plan, context, stream, folder));
     let planned = shared.plan.scenarios.first().ok_or("nothing is selected")?;
     if let Some(after) = after
         && !planned.every_step().any(|s| s.place == after)
