@@ -69,6 +69,10 @@ pub enum Command {
     Schema(SchemaArgs),
     /// Serve held pages, recipes and approvals to programs of this machine
     Serve(Box<ServeArgs>),
+    /// Offer a running service's tools to an agent, on standard input and output (MCP)
+    Mcp(McpArgs),
+    /// Make a scenario of free text on standard input; credentials in it go to the vault
+    Draft(DraftArgs),
     /// What is installed, what is missing and how to install it
     Doctor(DoctorArgs),
     /// Print a completion script for a shell
@@ -340,6 +344,20 @@ pub enum TokenCommand {
     List,
     /// Take all tokens of an owner away
     Remove { owner: String },
+}
+
+#[derive(Debug, Args)]
+pub struct McpArgs {
+    /// Address of the running `rehearsal serve`; the owner's token is in REHEARSAL_TOKEN
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8771")]
+    pub broker: String,
+}
+
+#[derive(Debug, Args)]
+pub struct DraftArgs {
+    /// Where to write the scenario; standard output when not given
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

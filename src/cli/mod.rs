@@ -5,9 +5,11 @@ mod args;
 mod check;
 mod credentials;
 mod doctor;
+mod draft;
 mod init;
 mod logging;
 mod look;
+mod mcp;
 mod replay;
 mod review;
 mod run;
@@ -51,6 +53,8 @@ pub fn main() -> i32 {
         Command::Replay(args) => replay::replay(&args, &say),
         Command::Credentials(args) => credentials::credentials(&args.command, &say),
         Command::Scan(args) => scan::scan(&args, &say),
+        Command::Mcp(args) => with_runtime(mcp::mcp(args, say)),
+        Command::Draft(args) => draft::draft(&args, &say),
         Command::Serve(args) => serve::serve(*args, say),
         Command::Schema(args) => schema::schema(&args, &say),
         Command::Doctor(args) => with_runtime(doctor::doctor(args, say)),

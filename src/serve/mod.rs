@@ -11,6 +11,8 @@ mod audit;
 mod consent;
 mod guard;
 mod http;
+mod intake;
+mod mcp;
 mod openapi;
 mod opening;
 mod read;
@@ -26,6 +28,8 @@ mod weigh;
 
 pub use audit::Audit;
 pub use http::{Listening, serve};
+pub use intake::{Handed, IntakeError, Taken, Words, address_of, take};
+pub use mcp::{McpError, Tools};
 pub use openapi::document as openapi;
 pub use service::{Means, Options, Service};
 pub use tokens::{TokenError, Tokens, state_folder};

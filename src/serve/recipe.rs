@@ -204,7 +204,7 @@ impl Step {
                     if !secret.contains('.') {
                         return Err("write `secret` as name.field".into());
                     }
-                    step.insert("with".into(), json!({ "credential": secret }));
+                    step.insert("credential".into(), json!(secret));
                     if !credentials.contains(&name) {
                         credentials.push(name);
                     }
@@ -344,8 +344,8 @@ mod tests {
             { "type": "Password", "secret": "a-user.password" } ] }));
         assert_eq!(recipe.document()["credentials"], json!(["a-user"]));
         assert_eq!(
-            recipe.document()["steps"][0]["with"],
-            json!({ "credential": "a-user.password" })
+            recipe.document()["steps"][0]["credential"],
+            "a-user.password"
         );
     }
 }
