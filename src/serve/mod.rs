@@ -36,3 +36,6 @@ pub use tokens::{TokenError, Tokens, state_folder};
 
 /// Served here unless set.
 pub const PORT: u16 = 8771;
+
+#[cfg(test)]
+mod tests;

@@ -4,3 +4,4 @@ mod browser;
 mod driver;
 mod oracle;
 mod page;
+mod serve;
