@@ -1,7 +1,9 @@
 //! Rehearsal: a declarative, test-style runner for browser workflows.
 //!
-//! Rooms, ground floor first. A room imports only from rooms above it in this list
-//! (held by a test, `ci/tests/unit/rooms.rs`).
+//! Rooms, ground floor first: `text`, `system`, `secrets`, `store`, `policy`, `scenario`, `snapshot`,
+//! `plan`, `driver`, `network`, `page`, `resolve`, `agent`, `event`, `broker`, `tutorial`, `run`,
+//! `report`, `serve`, `cli`. A room imports only from rooms before it in this list; only `driver`
+//! names thirtyfour, only `agent` the model client (held by `ci/tests/cli/rooms.rs`).
 
 pub mod agent;
 pub mod broker;

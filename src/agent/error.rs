@@ -39,7 +39,10 @@ pub enum AgentError {
 impl AgentError {
     /// Exit 3 rather than 1.
     pub fn is_environment(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::Tape { .. })
+        matches!(
+            self,
+            Self::Unavailable(_) | Self::Tape { .. } | Self::TapeMiss { .. }
+        )
     }
 
     /// Stable word for events and reports.

@@ -26,6 +26,7 @@ pub mod model;
 pub mod planner;
 pub mod probe;
 pub mod prompt;
+pub mod prose;
 pub mod schema;
 pub mod settings;
 pub mod tape;

@@ -81,6 +81,8 @@ pub enum SettingsError {
     Timeout(String),
 }
 
+/// No service gives out shorter ones.
+const SHORTEST_KEY: usize = 8;
 const PUBLIC_BASE: &str = "https://api.openai.com/v1";
 
 impl ModelSettings {
@@ -125,9 +127,14 @@ impl ModelSettings {
         }))
     }
 
-    /// The key, to be registered with the scrubber: it is a secret like any other (T26).
+    /// The key, to be registered with the scrubber: it is a secret like any other (T26). `none`,
+    /// `EMPTY` and the like, which servers that want no key are given, are no secrets, and would be
+    /// found on every page.
     pub fn key_for_scrubber(&self) -> Option<crate::secrets::Secret> {
         let key = self.key.as_ref()?;
+        if key.expose_secret().len() < SHORTEST_KEY {
+            return None;
+        }
         crate::secrets::Secret::new(key.expose_secret().to_owned()).ok()
     }
 

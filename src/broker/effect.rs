@@ -1,6 +1,9 @@
 //! Did it do anything? Comparing reads, blind to what changes by itself (R43).
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
 
 use crate::page::{Observation, Tri};
 use crate::resolve::describe;
@@ -15,6 +18,7 @@ use super::types::BrokerError;
 pub struct Mark {
     url: String,
     lines: BTreeMap<String, u32>,
+    slots: Vec<Slot>,
     documents: u64,
     happenings: usize,
 }
@@ -24,7 +28,8 @@ pub struct Mark {
 fn lines(observation: &Observation) -> BTreeMap<String, u32> {
     let mut lines = BTreeMap::new();
     let mut add = |line: String| *lines.entry(line).or_default() += 1;
-    for (id, node) in observation.nodes() {
+    for (_, node) in observation.nodes() {
+        // Where the focus is does not count: every click moves it.
         let s = &node.states;
         let mut line = describe(&node.role, &cut(&node.name, 200));
         let mut state = |word: &str| {
@@ -52,14 +57,6 @@ fn lines(observation: &Observation) -> BTreeMap<String, u32> {
         if let Some(value) = &s.value {
             state(&format!("= {}", cut(value, 200)));
         }
-        if observation
-            .documents
-            .get(id.document as usize)
-            .and_then(|d| d.focus)
-            == Some(id.node)
-        {
-            state("focused");
-        }
         add(line);
     }
     for document in &observation.documents {
@@ -73,11 +70,64 @@ fn lines(observation: &Observation) -> BTreeMap<String, u32> {
     lines
 }
 
-/// A line as clocks and counters leave it alone.
+/// How long a change in place is watched to see whether it goes on by itself: a second hand moves
+/// once a second.
+const WATCH: Duration = Duration::from_millis(1200);
+const WATCH_EVERY: Duration = Duration::from_millis(150);
+/// More places than these don't tick; something happened.
+const TICKING: usize = 8;
+
+/// A place on the page whose words may change while the page keeps its shape.
+#[derive(Debug, Clone, PartialEq)]
+struct Slot {
+    /// `button`, or `text` for a line of text.
+    kind: String,
+    words: String,
+}
+
+fn slots(observation: &Observation) -> Vec<Slot> {
+    let nodes = observation.nodes().map(|(_, node)| Slot {
+        kind: node.role.clone(),
+        words: format!(
+            "{}{}",
+            cut(&fold(&node.name), 200),
+            node.states
+                .value
+                .as_deref()
+                .map(|v| format!(" = {v}"))
+                .unwrap_or_default()
+        ),
+    });
+    let texts = observation.documents.iter().flat_map(|d| {
+        d.text.lines().map(|line| Slot {
+            kind: "text".into(),
+            words: cut(&fold(line), 200),
+        })
+    });
+    nodes.chain(texts).collect()
+}
+
+/// The places whose words differ; `None`: the page has another shape.
+fn in_place(before: &[Slot], after: &[Slot]) -> Option<Vec<usize>> {
+    let same_shape =
+        before.len() == after.len() && before.iter().zip(after).all(|(b, a)| b.kind == a.kind);
+    same_shape.then(|| {
+        let differs = |i: &usize| before[*i].words != after[*i].words;
+        (0..before.len()).filter(differs).collect()
+    })
+}
+
+/// A line as clocks, counters and random numbers leave it alone: a word with a digit in it is any
+/// such word.
 fn steady(line: &str) -> String {
-    line.chars()
-        .map(|c| if c.is_ascii_digit() { '#' } else { c })
-        .collect()
+    let words = line.split_whitespace().map(|word| {
+        if word.bytes().any(|b| b.is_ascii_digit()) {
+            "#"
+        } else {
+            word
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn changed(before: &BTreeMap<String, u32>, after: &BTreeMap<String, u32>) -> Vec<(bool, String)> {
@@ -99,10 +149,12 @@ impl Broker {
             Some(observation) => (observation.url.clone(), lines(observation)),
             None => Default::default(),
         };
+        let slots = self.last.as_deref().map(slots).unwrap_or_default();
         let state = self.watch.state();
         Mark {
             url,
             lines,
+            slots,
             documents: state.documents,
             happenings: state.happenings.len(),
         }
@@ -123,6 +175,71 @@ impl Broker {
     }
 
     /// What has changed since the mark, apart from what changes by itself; one line for people.
+    /// Words that changed in place are watched a while: if they go on changing, it was no effect.
+    pub async fn effect_after(&mut self, mark: &Mark) -> Result<Option<String>, BrokerError> {
+        let after = self.look().await?;
+        let Some(effect) = self.effect_in(mark, &after) else {
+            return Ok(None);
+        };
+        let now = slots(&after);
+        let doubtful = after.url == mark.url
+            && self.watch.state().documents == mark.documents
+            && self.watch.state().happenings.len() == mark.happenings;
+        let places = match in_place(&mark.slots, &now) {
+            Some(places) if doubtful && !places.is_empty() && places.len() <= TICKING => places,
+            _ => return Ok(Some(effect)),
+        };
+        let by_itself = self.watch_places(now, &places).await?;
+        for place in &by_itself {
+            for slots in [&mark.slots, &slots(&after)] {
+                if let Some(slot) = slots.get(*place) {
+                    let line = if slot.kind == "text" {
+                        format!("text \"{}\"", slot.words)
+                    } else {
+                        describe(&slot.kind, &slot.words)
+                    };
+                    self.volatile.insert(steady(&line));
+                }
+            }
+        }
+        Ok((by_itself.len() < places.len()).then_some(effect))
+    }
+
+    /// Which of the places go on changing although nobody touches the page. Numbers that move once
+    /// more tick; other words must move twice more, since "Saving" turns into "Saved" once.
+    async fn watch_places(
+        &mut self,
+        first: Vec<Slot>,
+        places: &[usize],
+    ) -> Result<Vec<usize>, BrokerError> {
+        let until = Instant::now() + WATCH;
+        let mut moved: BTreeMap<usize, u32> = BTreeMap::new();
+        let mut last = first;
+        let ticks = |moved: &BTreeMap<usize, u32>| -> Vec<usize> {
+            let mut ticking: Vec<usize> = moved
+                .iter()
+                .filter(|(_, n)| **n >= 2)
+                .map(|(i, _)| *i)
+                .collect();
+            ticking.retain(|i| places.contains(i));
+            ticking
+        };
+        while Instant::now() < until && ticks(&moved).len() < places.len() {
+            sleep(WATCH_EVERY).await;
+            let now = slots(&*self.look().await?);
+            let Some(again) = in_place(&last, &now) else {
+                return Ok(Vec::new());
+            };
+            for place in again.into_iter().filter(|i| places.contains(i)) {
+                let number = steady(&last[place].words) == steady(&now[place].words);
+                *moved.entry(place).or_default() += if number { 2 } else { 1 };
+            }
+            last = now;
+        }
+        Ok(ticks(&moved))
+    }
+
+    /// What has changed since the mark, apart from what is known to change by itself.
     pub async fn effect_since(&mut self, mark: &Mark) -> Result<Option<String>, BrokerError> {
         let after = self.look().await?;
         Ok(self.effect_in(mark, &after))
@@ -146,9 +263,9 @@ impl Broker {
             }
         }
         let changes = changed(&mark.lines, &lines(after));
-        let mine = changes.into_iter().find(|(_, line)| {
-            !self.volatile.contains(&steady(line)) && !line.ends_with(" focused")
-        });
+        let mine = changes
+            .into_iter()
+            .find(|(_, line)| !self.volatile.contains(&steady(line)));
         mine.map(|(came, line)| format!("{line} {}", if came { "appeared" } else { "went away" }))
     }
 }
@@ -192,6 +309,23 @@ mod tests {
             .filter(|l| !volatile.contains(&steady(l)))
             .collect();
         assert_eq!(mine, ["text \"saved\"", "text \"idle\""]);
+    }
+
+    #[test]
+    fn words_that_change_in_place_are_told_from_another_shape() {
+        let (a, b) = (
+            slots(&page("idle\n1", "Save")),
+            slots(&page("idle\n2", "Save")),
+        );
+        assert_eq!(in_place(&a, &b), Some(vec![2]));
+        let more = slots(&page("idle\n2\nsaved", "Save"));
+        assert_eq!(in_place(&b, &more), None);
+    }
+
+    #[test]
+    fn random_numbers_are_steady() {
+        assert_eq!(steady("token k3j2-9 at 10:01"), steady("token x7-1 at 9:5"));
+        assert_ne!(steady("token k3"), steady("token gone"));
     }
 
     #[test]

@@ -2,21 +2,26 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::driver::{Actions, Key};
-use crate::page::acts;
+use crate::page::{self, acts};
 use crate::page::{Node, NodeId, Tri};
 use crate::resolve::{self, Query};
 use crate::scenario::{By, Scope, Target, Verb};
 use crate::text::fold::{fold, fold_case};
 
 use super::hands::{Fit, Prepared};
-use super::session::Broker;
+use super::session::{Broker, DOCUMENT_IDLE_MS};
 use super::types::{BrokerError, Primitive, Unfit};
 
 /// A field that was filled is given so long to show that its page wipes or rewrites it.
 const STEADY: Duration = Duration::from_millis(60);
+/// Views a list of options is scrolled by, at most.
+const OPTION_SCROLLS: u32 = 200;
+/// Keys a slider may take to its number.
+const SLIDER_STEPS: u32 = 400;
 /// Options of a list that is built after it was opened.
 const OPTIONS_WITHIN: Duration = Duration::from_secs(3);
 
@@ -25,7 +30,7 @@ impl Broker {
     pub(super) async fn fill(&mut self, prepared: &Prepared, text: &str) -> Fit<Vec<String>> {
         if prepared.node.states.read_only {
             return Ok(Err(Unfit::ReadOnly {
-                why: read_only_words(&prepared.node),
+                why: read_only_words(&prepared.node).into(),
             }));
         }
         if set_directly(&prepared.node) {
@@ -35,6 +40,9 @@ impl Broker {
             return Ok(Err(Unfit::WrongKind {
                 why: "it is a list; use `select: <option>` with `in:`".into(),
             }));
+        }
+        if prepared.node.role == "slider" {
+            return self.slide(prepared, text).await;
         }
         self.type_over(prepared, text).await?;
         let mut notes = Vec::new();
@@ -47,8 +55,9 @@ impl Broker {
                 notes.push("typed again: the page had wiped or changed the first try".into());
             }
         }
-        self.blur(prepared).await?;
-        let after = self.read_value(prepared).await?;
+        let after = acts::leave(&self.realm(), &prepared.context, prepared.id)
+            .await?
+            .value;
         let seen = after.or(seen);
         if seen.is_none() || same(seen.as_deref(), text) {
             return Ok(Ok(notes));
@@ -64,7 +73,7 @@ impl Broker {
         Ok(Err(Unfit::WrongKind {
             why: format!(
                 "it was filled, but shows \"{}\" afterwards",
-                crate::text::visible(&self.scrubber.clean(&seen).to_string())
+                crate::text::visible(&self.scrubber.clean(&seen))
             ),
         }))
     }
@@ -75,26 +84,14 @@ impl Broker {
         prepared: &Prepared,
         text: &str,
     ) -> Result<(), BrokerError> {
-        acts::focus(&self.realm(), &prepared.context, prepared.id).await?;
-        if !acts::has_focus(&self.realm(), &prepared.context, prepared.id).await? {
+        if !acts::enter(&self.realm(), &prepared.context, prepared.id).await? {
             // Rich editors put the focus where they want it on a click.
             self.click(prepared).await?.ok();
+            acts::select_text(&self.realm(), &prepared.context, prepared.id).await?;
         }
-        acts::select_text(&self.realm(), &prepared.context, prepared.id).await?;
-        if is_rich(&prepared.node) {
-            self.act(
-                &prepared.context,
-                Actions::chord(&[Key::Control, Key::Char('a')]),
-            )
-            .await?;
-        }
-        self.act(&prepared.context, Actions::chord(&[Key::Delete]))
-            .await?;
-        if !text.is_empty() {
-            let actions = Actions::text(text).map_err(|e| BrokerError::Other(e.to_string()))?;
-            self.act(&prepared.context, actions).await?;
-        }
-        Ok(())
+        let actions = Actions::type_over(text, is_rich(&prepared.node))
+            .map_err(|e| BrokerError::Other(e.to_string()))?;
+        self.act(&prepared.context, actions).await
     }
 
     /// Date, time, color and range take no typing (keys go into their parts): set and tell the page.
@@ -122,16 +119,52 @@ impl Broker {
         }
     }
 
-    async fn blur(&mut self, prepared: &Prepared) -> Result<(), BrokerError> {
-        crate::page::places::blur(&self.realm(), &prepared.context, prepared.id).await?;
-        Ok(())
+    /// A drawn slider moves by arrow keys, one step each, until it shows the number.
+    async fn slide(&mut self, prepared: &Prepared, text: &str) -> Fit<Vec<String>> {
+        let Ok(wanted) = text.trim().parse::<f64>() else {
+            return Ok(Err(Unfit::WrongKind {
+                why: format!("a slider takes a number, not \"{text}\""),
+            }));
+        };
+        acts::focus(&self.realm(), &prepared.context, prepared.id).await?;
+        let number = |value: Option<String>| value.and_then(|v| v.trim().parse::<f64>().ok());
+        let mut at = number(self.read_value(prepared).await?);
+        for _ in 0..SLIDER_STEPS {
+            let Some(now) = at else { break };
+            if (now - wanted).abs() < f64::EPSILON {
+                return Ok(Ok(Vec::new()));
+            }
+            let key = if now < wanted {
+                "ArrowRight"
+            } else {
+                "ArrowLeft"
+            };
+            let Some(key) = Key::by_name(key) else { break };
+            self.act(&prepared.context, Actions::chord(&[key])).await?;
+            let next = number(self.read_value(prepared).await?);
+            // At its end, deaf to keys, or with steps that pass the number by.
+            if next == at
+                || next.is_some_and(|next| (next < wanted) != (now < wanted) && next != wanted)
+            {
+                at = next;
+                break;
+            }
+            at = next;
+        }
+        Ok(Err(Unfit::WrongKind {
+            why: match at {
+                Some(at) => format!("its arrow keys bring it to {at}, not to {wanted}"),
+                None => "it shows no number".into(),
+            },
+        }))
     }
 
     /// The field's value once it has held still for a moment.
     async fn steady_value(&mut self, prepared: &Prepared) -> Result<Option<String>, BrokerError> {
-        let mut before = self.read_value(prepared).await?;
+        let first = acts::read_back(&self.realm(), &prepared.context, prepared.id).await?;
+        let mut before = first.value;
         // Only a page that still works on itself can wipe a field: a quiet one is believed at once.
-        if self.is_quiet().await {
+        if self.network_is_quiet() && first.quiet.is_some_and(|ms| ms >= DOCUMENT_IDLE_MS) {
             return Ok(before);
         }
         let until = Instant::now() + Duration::from_millis(600);
@@ -160,7 +193,10 @@ impl Broker {
 
     pub(super) async fn check(&mut self, prepared: &Prepared, on: bool) -> Fit<Vec<String>> {
         let wanted = if on { Tri::True } else { Tri::False };
-        let state = acts::checked(&self.realm(), &prepared.context, prepared.id).await?;
+        let state = match prepared.point.checked {
+            None => acts::checked(&self.realm(), &prepared.context, prepared.id).await?,
+            known => known,
+        };
         if state.is_none() {
             return Ok(Err(Unfit::WrongKind {
                 why: "it has no checked state".into(),
@@ -173,10 +209,17 @@ impl Broker {
             )]));
         }
         self.click(prepared).await?.ok();
-        let until = Instant::now() + Duration::from_millis(1000);
+        let mut until = Instant::now() + Duration::from_millis(1000);
+        // A mixed box becomes checked before it becomes unchecked.
+        let mut again = state == Some(Tri::Mixed);
         loop {
             match acts::checked(&self.realm(), &prepared.context, prepared.id).await {
                 Ok(Some(now)) if now == wanted => return Ok(Ok(Vec::new())),
+                Ok(Some(now)) if again && Some(now) != state => {
+                    again = false;
+                    self.click(prepared).await?.ok();
+                    until = Instant::now() + Duration::from_millis(1000);
+                }
                 // Its document went away with the click: the page answered, `expect` decides.
                 Ok(None) | Err(_) => {
                     return Ok(Ok(vec![
@@ -230,7 +273,7 @@ impl Broker {
     async fn select_drawn(&mut self, prepared: &Prepared, option: &str) -> Fit<Vec<String>> {
         let opens = !matches!(
             prepared.node.role.as_str(),
-            "listbox" | "radiogroup" | "menu" | "tree" | "tablist"
+            "listbox" | "radiogroup" | "group" | "menu" | "tree" | "tablist"
         );
         let within = if opens { None } else { Some(prepared.id) };
         let name = prepared.node.name.clone();
@@ -238,8 +281,10 @@ impl Broker {
         if opens && prepared.node.states.expanded != Some(true) {
             self.click(prepared).await?.ok();
         }
-        let until = Instant::now() + OPTIONS_WITHIN;
+        let opened = Instant::now();
+        let mut until = opened + OPTIONS_WITHIN;
         let mut typed = false;
+        let mut scrolled = 0;
         let picked = loop {
             // A read makes older ids stale: the list is found again by role and name.
             let observation = self.look().await?;
@@ -280,6 +325,15 @@ impl Broker {
                             self.type_over(&field, option).await?;
                         }
                     }
+                    // Long lists draw their options as they are scrolled.
+                    if opened.elapsed() >= OPTIONS_WITHIN / 5
+                        && scrolled < OPTION_SCROLLS
+                        && self.scroll_options(&observation, scrolled == 0).await?
+                    {
+                        scrolled += 1;
+                        until = until.max(Instant::now() + OPTIONS_WITHIN / 2);
+                        continue;
+                    }
                     sleep(Duration::from_millis(40)).await;
                 }
             }
@@ -291,6 +345,45 @@ impl Broker {
             Err(unfit) => return Ok(Err(unfit)),
         }
         self.shown(&role, &name, option).await
+    }
+
+    /// Scrolls the box that holds the options, from its start, by most of a view; did it move?
+    async fn scroll_options(
+        &mut self,
+        observation: &crate::page::Observation,
+        from_start: bool,
+    ) -> Result<bool, BrokerError> {
+        let Some((id, _)) = observation
+            .nodes()
+            .filter(|(_, n)| n.role == "option" && n.tag != "option" && n.reachable)
+            .last()
+        else {
+            return Ok(false);
+        };
+        let context = self.document_of(id)?;
+        let place = json!([id.generation, id.node]);
+        let step = |dy: i32| {
+            [
+                place[0].clone(),
+                place[1].clone(),
+                super::places::share(0),
+                super::places::share(dy),
+            ]
+        };
+        let mut moved = false;
+        if from_start {
+            let answer =
+                page::call(&self.realm(), &context, "scrollView", &step(i32::MIN), None).await?;
+            moved = answer["value"].as_bool() == Some(true);
+        }
+        if !moved {
+            let answer = page::call(&self.realm(), &context, "scrollView", &step(1), None).await?;
+            moved = answer["value"].as_bool() == Some(true);
+        }
+        if moved {
+            page::call(&self.realm(), &context, "twoFrames", &[], None).await?;
+        }
+        Ok(moved)
     }
 
     /// The choice must show: as the list's value or text, or as the option's state.
@@ -449,17 +542,20 @@ fn is_rich(node: &Node) -> bool {
     !matches!(node.tag.as_str(), "input" | "textarea")
 }
 
-fn read_only_words(node: &Node) -> String {
-    if node.states.has_popup
-        || node
-            .hints
-            .iter()
-            .any(|h| h.text.to_lowercase().contains("date"))
-        || node.name.to_lowercase().contains("date")
-    {
-        "it is a read-only date picker; use its own controls".into()
+/// Drawn date pickers show in a field that takes no typing.
+pub(super) fn read_only_words(node: &Node) -> &'static str {
+    const DATES: &[&str] = &[
+        "date", "day", "month", "year", "time", "calendar", "when", "birthday", "data", "giorno",
+        "mese", "ora",
+    ];
+    let says_date = std::iter::once(node.name.as_str())
+        .chain(node.hints.iter().map(|h| h.text.as_str()))
+        .flat_map(crate::text::fold::words)
+        .any(|word| DATES.contains(&word.as_str()));
+    if says_date {
+        "it is a read-only date picker; click it and use its own controls"
     } else {
-        "it takes no typing; use the controls around it".into()
+        "it takes no typing; if it is a read-only date picker or list, click it and use what opens"
     }
 }
 

@@ -18,6 +18,9 @@ use super::types::{BrokerError, Effect, Primitive, Unfit};
 /// One action may take so long to be answered: dialogs it opens are answered meanwhile.
 const ACTION: Duration = Duration::from_secs(15);
 
+/// A click that opens a file dialog opens it at once.
+const FILE_DIALOG: Duration = Duration::from_secs(2);
+
 /// A node that is fit for a primitive, and where to point. Good for one `perform`.
 #[derive(Debug)]
 pub struct Prepared {
@@ -25,6 +28,23 @@ pub struct Prepared {
     pub(super) context: String,
     pub(super) point: Point,
     pub(super) node: Node,
+}
+
+impl Prepared {
+    /// Preparing scrolled the page: the last picture no longer shows the control where it is.
+    pub fn scrolled(&self) -> bool {
+        let Some(rect) = self.node.rect else {
+            return false;
+        };
+        let inside = (rect.x..=rect.x + rect.width).contains(&self.point.x)
+            && (rect.y..=rect.y + rect.height).contains(&self.point.y);
+        !self.point.on_label && !inside
+    }
+
+    /// The node as it was read.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
 }
 
 /// The outcome of what the page allowed or not; the outer error is the browser's.
@@ -61,6 +81,10 @@ impl Broker {
             }
             Err(error) => return Err(error.into()),
         };
+        let answer = match answer {
+            Ok(point) if purpose != Purpose::Upload => self.seen_from_above(id, point).await?,
+            other => other,
+        };
         self.spent("act", began);
         Ok(match answer {
             Ok(point) => Ok(Prepared {
@@ -80,12 +104,47 @@ impl Broker {
                         x: 0.0,
                         y: 0.0,
                         on_label: false,
+                        checked: None,
                     },
                     node,
                 })
             }
+            Err(Obstacle::ReadOnly) => Err(Unfit::ReadOnly {
+                why: super::fields::read_only_words(&node).into(),
+            }),
             Err(obstacle) => Err(self.unfit(obstacle)),
         })
+    }
+
+    /// A point in a frame is free only if every document around the frame lets it through. The point
+    /// stays one of the frame's own viewport.
+    async fn seen_from_above(
+        &self,
+        id: NodeId,
+        point: Point,
+    ) -> Result<Result<Point, Obstacle>, BrokerError> {
+        let Some(observation) = self.last.clone() else {
+            return Err(BrokerError::Stale);
+        };
+        let mut outer = point;
+        let mut document = id.document;
+        while let Some(owner) = observation
+            .documents
+            .get(document as usize)
+            .and_then(|d| d.owner)
+        {
+            let context = self.document_of(owner)?;
+            match acts::through_frame(&self.realm(), &context, owner, outer).await {
+                Ok(Ok(seen)) => outer = seen,
+                Ok(Err(obstacle)) => return Ok(Err(obstacle)),
+                Err(page::ReadError::Call(page::CallFault::Gone(_))) => {
+                    return Ok(Err(Obstacle::Detached));
+                }
+                Err(error) => return Err(error.into()),
+            }
+            document = owner.document;
+        }
+        Ok(Ok(point))
     }
 
     fn unfit(&self, obstacle: Obstacle) -> Unfit {
@@ -308,6 +367,9 @@ impl Broker {
                 why: format!("there is no file {}", file.display()),
             }));
         };
+        if prepared.node.input_type.as_deref() != Some("file") {
+            return self.upload_by_dialog(prepared, file).await;
+        }
         let Some(element) = acts::shared_id(&self.realm(), &prepared.context, prepared.id).await?
         else {
             return Ok(Err(Unfit::Rerendered));
@@ -315,12 +377,60 @@ impl Broker {
         let context = acts::own_context(&self.realm(), &prepared.context, prepared.id)
             .await?
             .unwrap_or_else(|| prepared.context.clone());
-        match self.tab.set_files(&context, &element, &[file]).await {
+        self.give_file(&context, &element, file).await
+    }
+
+    /// A button that opens the browser's file dialog: the dialog says which field it serves.
+    async fn upload_by_dialog(
+        &mut self,
+        prepared: &Prepared,
+        file: std::path::PathBuf,
+    ) -> Fit<Vec<String>> {
+        self.watch.state().file_field = None;
+        match self.prepare(prepared.id, &Primitive::Click).await? {
+            Ok(ready) => {
+                self.click(&ready).await?.ok();
+            }
+            Err(unfit) => return Ok(Err(unfit)),
+        }
+        let until = Instant::now() + FILE_DIALOG;
+        loop {
+            let watch = self.watch.clone();
+            let changed = watch.changed.notified();
+            let field = self.watch.state().file_field.take();
+            if let Some((context, element)) = field {
+                return self.give_file(&context, &element, file).await;
+            }
+            if tokio::time::timeout_at(until, changed).await.is_err() {
+                return Ok(Err(Unfit::WrongKind {
+                    why: "it is no file field, and a click on it opened no file dialog".into(),
+                }));
+            }
+        }
+    }
+
+    async fn give_file(
+        &mut self,
+        context: &str,
+        element: &str,
+        file: std::path::PathBuf,
+    ) -> Fit<Vec<String>> {
+        self.acted = true;
+        match self.tab.set_files(context, element, &[file]).await {
             Ok(()) => Ok(Ok(Vec::new())),
             Err(crate::driver::DriverError::Command { error, .. }) => Ok(Err(Unfit::WrongKind {
                 why: format!("it takes no file ({error})"),
             })),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Where a prepared primitive would act, for a picture before it does.
+    pub fn aimed(&self, prepared: &Prepared) -> Effect {
+        Effect {
+            point: Some((prepared.point.x, prepared.point.y)),
+            rect: self.rect_in_view(prepared),
+            ..Effect::default()
         }
     }
 

@@ -33,8 +33,13 @@ impl Broker {
         while let Ok(event) = self.network.try_recv() {
             match event {
                 NetEvent::Blocked(blocked) => {
-                    if let Some(suggestion) = &blocked.suggest {
+                    if let Some(suggestion) = &blocked.suggest
+                        && !blocked.browser_own
+                    {
                         self.suggestions.push(suggestion.clone());
+                    }
+                    if blocked.reason == "host not listed" && !blocked.browser_own {
+                        self.denied = Some(address_of(&blocked));
                     }
                     more.extend(refusal(&blocked));
                     more.push(Happening::Blocked(as_event(blocked)));
@@ -44,15 +49,22 @@ impl Broker {
                     address,
                     because,
                     ..
-                } => more.push(Happening::Wrote {
-                    method,
-                    url: address.url,
-                    because,
-                }),
+                } => {
+                    if because == crate::policy::LOGIN {
+                        self.held_was_sent();
+                    }
+                    more.push(Happening::Wrote {
+                        method,
+                        url: address.url,
+                        because,
+                    });
+                }
+                NetEvent::Failed {
+                    address, reason, ..
+                } => self.unreached = Some((address.url, reason)),
                 NetEvent::Started { .. }
                 | NetEvent::Answered { .. }
-                | NetEvent::Finished { .. }
-                | NetEvent::Failed { .. } => {}
+                | NetEvent::Finished { .. } => {}
             }
         }
         let mut state = self.watch.state();
@@ -60,7 +72,9 @@ impl Broker {
         self.must_stop |= state.happenings.iter().any(|h| {
             matches!(
                 h,
-                Happening::UndeclaredWrite { .. } | Happening::LeftHosts { .. }
+                Happening::UndeclaredWrite { .. }
+                    | Happening::LeftHosts { .. }
+                    | Happening::SecretInUrl { .. }
             )
         });
     }
@@ -115,35 +129,38 @@ impl Broker {
     }
 }
 
+fn address_of(blocked: &BlockedRequest) -> String {
+    let path = blocked.path.as_deref().unwrap_or("/");
+    let (scheme, host, port) = (&blocked.scheme, &blocked.host, blocked.port);
+    let Ok(mut url) = Url::parse(&format!("{scheme}://{host}:{port}{path}")) else {
+        return host.clone();
+    };
+    if url.port() == Some(scheme.default_port()) {
+        let _ = url.set_port(None);
+    }
+    url.to_string()
+}
+
 /// What ends the scenario: a change nobody declared, a document outside the list.
 fn refusal(blocked: &BlockedRequest) -> Option<Happening> {
-    let address = || {
-        let path = blocked.path.as_deref().unwrap_or("/");
-        let mut url = Url::parse(&format!(
-            "{}://{}:{}{path}",
-            blocked.scheme, blocked.host, blocked.port
-        ))
-        .ok()?;
-        if url.port() == Some(blocked.scheme.default_port()) {
-            let _ = url.set_port(None);
-        }
-        Some(url.to_string())
-    };
     match blocked.reason {
         "undeclared write" => Some(Happening::UndeclaredWrite {
             method: blocked.method.clone().unwrap_or_else(|| "request".into()),
-            url: address().unwrap_or_else(|| blocked.host.clone()),
+            url: address_of(blocked),
             add: blocked
                 .suggest
                 .as_ref()
                 .map(ToString::to_string)
                 .unwrap_or_default(),
         }),
+        "secret in url" => Some(Happening::SecretInUrl {
+            host: blocked.host.clone(),
+        }),
         "host not listed"
             if blocked.dest.as_deref() == Some("document") && !blocked.browser_own =>
         {
             Some(Happening::LeftHosts {
-                url: address().unwrap_or_else(|| blocked.host.clone()),
+                url: address_of(blocked),
             })
         }
         _ => None,

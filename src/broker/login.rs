@@ -48,6 +48,8 @@ pub enum LoginEnd {
     },
     /// The focus left the field while the secret was typed.
     FocusMoved,
+    /// A request was refused on the way; what happened tells which.
+    Stopped,
 }
 
 /// What is asked of a login.
@@ -84,6 +86,11 @@ impl Broker {
         let window = self.gate().open_login(bound.clone());
         let result = self.enter(first, &bound, wish).await;
         self.gate().close_window(window);
+        if self.held {
+            // Whatever went wrong, nothing typed stays behind; if it does, the document stays
+            // protected: no picture, no model, no values.
+            let _ = self.clear().await;
+        }
         result
     }
 
@@ -211,6 +218,10 @@ impl Broker {
                 After::Form(again) => probe = again,
                 After::Gone => return Ok(LoginEnd::SignedIn),
                 After::Captcha => return Ok(LoginEnd::Captcha),
+                After::Stopped => {
+                    self.clear().await?;
+                    return Ok(LoginEnd::Stopped);
+                }
                 After::Still => {
                     self.clear().await?;
                     let saw = self.alert_words().await?;
@@ -346,7 +357,7 @@ impl Broker {
             self.follow().await?;
             self.drain_network();
             if self.must_stop() {
-                return Ok(After::Still);
+                return Ok(After::Stopped);
             }
             let moved = self.documents_loaded() != documents;
             let quiet = self.is_quiet().await;
@@ -463,14 +474,16 @@ impl Broker {
             new_passwords: 0,
         };
         if prepared.id.document != 0 {
-            return wrong(format!(
-                "wrong_origin: {credential} is never filled into a frame of another origin"
-            ));
+            return Ok(Err(Unfit::WrongOrigin {
+                why: format!("{credential} is never filled into a frame of another origin"),
+            }));
         }
         match self.origin_problem(&bound, &probe, credential).await? {
             None => {}
             Some(LoginEnd::WrongOrigin { credential, page }) => {
-                return wrong(format!("wrong_origin: {credential}, but {page}"));
+                return Ok(Err(Unfit::WrongOrigin {
+                    why: format!("{credential}, but {page}"),
+                }));
             }
             Some(LoginEnd::UnsafeForm { why }) => return wrong(why),
             Some(_) => return wrong("the form can't be filled safely".into()),
@@ -490,14 +503,33 @@ impl Broker {
             bound: &bound,
             credential,
         };
-        let moved = entry.type_into(prepared.id, &value).await?;
-        if moved.is_some() {
-            self.clear().await?;
-            return wrong(
-                "the focus moved away while it was typed; what was typed was removed again".into(),
-            );
+        let typed = match secret_field {
+            true => entry.type_into(prepared.id, &value).await,
+            false => entry.type_name(prepared.id, &value).await,
+        };
+        match typed {
+            Ok(None) => {}
+            Ok(Some(LoginEnd::WrongOrigin { credential, page })) => {
+                self.clear().await?;
+                return Ok(Err(Unfit::WrongOrigin {
+                    why: format!("{credential}, but {page}"),
+                }));
+            }
+            Ok(Some(_)) => {
+                self.clear().await?;
+                return wrong(
+                    "the focus moved away while it was typed; what was typed was removed again"
+                        .into(),
+                );
+            }
+            Err(error) => {
+                let _ = self.clear().await;
+                return Err(error);
+            }
         }
-        self.held = secret_field;
+        if secret_field {
+            self.hold(bound);
+        }
         Ok(Ok(Vec::new()))
     }
 }
@@ -508,6 +540,7 @@ enum After {
     Gone,
     Still,
     Captcha,
+    Stopped,
 }
 
 /// The protected motion. Reads nothing but the probe's kind of answers.
@@ -530,7 +563,7 @@ impl Entry<'_> {
         };
         let mut last = None;
         if let (Some(id), Some(name)) = (node(probe.username), self.value("username")) {
-            if let Some(end) = self.type_into(id, &name).await? {
+            if let Some(end) = self.type_name(id, &name).await? {
                 return Ok(Some(end));
             }
             last = Some(id);
@@ -560,9 +593,9 @@ impl Entry<'_> {
             }));
         };
         let code = totp.at(now);
-        self.broker
-            .scrubber
-            .register(self.credential, "totp", &code, Kind::Otp);
+        for scrubber in [&self.broker.scrubber, &self.broker.run_scrubber] {
+            scrubber.register(self.credential, "code", &code, Kind::Otp);
+        }
         let id = NodeId {
             generation: self.broker.generation,
             document: 0,
@@ -596,40 +629,91 @@ impl Entry<'_> {
         .await?)
     }
 
-    /// Focus proved, keys sent, focus proved again. The value leaves only as keys.
+    /// A user name is no secret to its own site: typed in one go, under the same checks.
+    async fn type_name(
+        &mut self,
+        id: NodeId,
+        name: &Secret,
+    ) -> Result<Option<LoginEnd>, BrokerError> {
+        let before = self.broker.held;
+        let typed = self.guarded(id, name, usize::MAX).await;
+        self.broker.held = before;
+        typed
+    }
+
+    /// One key at a time: a page that grabs the focus gets at most the one under way.
     async fn type_into(
         &mut self,
         id: NodeId,
         value: &Secret,
     ) -> Result<Option<LoginEnd>, BrokerError> {
-        let context = self.broker.tab.id().to_owned();
+        self.guarded(id, value, 1).await
+    }
+
+    /// Keys that would land elsewhere in the document are stopped before the page hears them.
+    async fn guarded(
+        &mut self,
+        id: NodeId,
+        value: &Secret,
+        at_once: usize,
+    ) -> Result<Option<LoginEnd>, BrokerError> {
         if let Some(end) = self.origin_moved().await? {
             return Ok(Some(end));
         }
         self.broker.held = true;
-        if !acts::focus(&self.broker.realm(), &context, id).await? {
+        let context = self.broker.tab.id().to_owned();
+        if !acts::guard(&self.broker.realm(), &context, id, true).await? {
             return Ok(Some(LoginEnd::FocusMoved));
         }
-        acts::select_text(&self.broker.realm(), &context, id).await?;
+        let typed = self.keys(&context, id, value, at_once).await;
+        match acts::guard(&self.broker.realm(), &context, id, false).await {
+            Ok(_) | Err(page::ReadError::Call(page::CallFault::Gone(_))) => {}
+            Err(error) => return typed.and(Err(error.into())),
+        }
+        match typed {
+            // The document went away under the keys, or the focus with it: where is the page now?
+            Ok(Some(LoginEnd::FocusMoved)) | Err(BrokerError::Stale) => {
+                self.broker
+                    .watch
+                    .arrived(self.broker.limits.navigation)
+                    .await;
+                let moved = self.origin_moved().await?;
+                Ok(Some(moved.unwrap_or(LoginEnd::FocusMoved)))
+            }
+            typed => typed,
+        }
+    }
+
+    /// Focus proved, keys sent, focus proved again. The value leaves only as keys.
+    async fn keys(
+        &mut self,
+        context: &str,
+        id: NodeId,
+        value: &Secret,
+        at_once: usize,
+    ) -> Result<Option<LoginEnd>, BrokerError> {
+        if !acts::focus(&self.broker.realm(), context, id).await? {
+            return Ok(Some(LoginEnd::FocusMoved));
+        }
+        acts::select_text(&self.broker.realm(), context, id).await?;
         self.broker
-            .act(&context, Actions::chord(&[Key::Delete]))
+            .act(context, Actions::chord(&[Key::Delete]))
             .await?;
-        // A few keys at a time: a page that grabs the focus gets no more than these.
         let letters: Vec<char> = value.expose().chars().collect();
-        for part in letters.chunks(3) {
-            if !acts::has_focus(&self.broker.realm(), &context, id).await? {
+        for part in letters.chunks(at_once.min(letters.len()).max(1)) {
+            if !acts::has_focus(&self.broker.realm(), context, id).await? {
                 return Ok(Some(LoginEnd::FocusMoved));
             }
             let part: zeroize::Zeroizing<String> = zeroize::Zeroizing::new(part.iter().collect());
             let actions = Actions::text(&part).map_err(|_| {
                 BrokerError::Other("the secret holds characters that can't be typed".into())
             })?;
-            self.broker.act(&context, actions).await?;
+            self.broker.act(context, actions).await?;
         }
-        if !acts::has_focus(&self.broker.realm(), &context, id).await? {
+        if !acts::has_focus(&self.broker.realm(), context, id).await? {
             return Ok(Some(LoginEnd::FocusMoved));
         }
-        let back = acts::read_back(&self.broker.realm(), &context, id).await?;
+        let back = acts::read_back(&self.broker.realm(), context, id).await?;
         let length = back.length.or(back.value.map(|v| v.encode_utf16().count()));
         if length.is_some_and(|n| n != value.expose().encode_utf16().count()) {
             return Ok(Some(LoginEnd::FocusMoved));

@@ -5,11 +5,13 @@
 //! a hit test at act time guards it. Secret entry ([`login`]) borrows the broker whole, so that a
 //! picture, a model call or a read of text inside it does not compile.
 
+mod covers;
 mod effect;
 mod extract;
 mod fields;
 mod hands;
 mod happen;
+mod held;
 mod kept;
 mod login;
 mod pictures;

@@ -3,10 +3,11 @@
 //! Boxes are read before and after; if they moved the picture is taken again, then withheld. While a
 //! secret is in the document there is no picture at all. No raw copy is ever kept.
 
+use futures_util::future::join_all;
 use image::{ImageFormat, Rgba, RgbaImage};
 
 use crate::event::Redaction;
-use crate::page::pictures::{self, BoxKind, SecretBox};
+use crate::page::pictures::{self, BoxKind, Moment, SecretBox};
 
 use super::session::Broker;
 use super::types::BrokerError;
@@ -53,6 +54,7 @@ impl Broker {
             });
         }
         let began = tokio::time::Instant::now();
+        self.follow().await?;
         let shot = self.masked().await;
         self.spent("picture", began);
         match shot {
@@ -66,12 +68,11 @@ impl Broker {
     }
 
     async fn masked(&mut self) -> Result<Shot, BrokerError> {
-        let context = self.tab.id().to_owned();
         for attempt in 1..=TRIES {
             if self.last.is_none() || attempt > 1 {
                 self.look().await?;
             }
-            let (png, before, after) = match self.shoot(&context).await {
+            let (png, before, after) = match self.shoot().await {
                 Ok(shot) => shot,
                 // The document was replaced in the middle: the picture would be of neither.
                 Err(BrokerError::Stale) => {
@@ -99,69 +100,80 @@ impl Broker {
         })
     }
 
-    /// Masks on, boxes, picture, boxes again, masks off.
-    async fn shoot(&mut self, context: &str) -> Result<(Vec<u8>, Boxes, Boxes), BrokerError> {
-        pictures::freeze(&self.realm(), context, true).await?;
-        let covered = pictures::cover(&self.realm(), context, true).await?;
-        let before = self.boxes().await?;
-        let png = self.tab.screenshot(None).await;
-        let after = self.boxes().await?;
-        if covered > 0 {
-            pictures::cover(&self.realm(), context, false).await?;
-        }
-        pictures::freeze(&self.realm(), context, false).await?;
-        Ok((png?, before, after))
+    /// Still and covered with boxes measured, picture, boxes again and let go.
+    async fn shoot(&mut self) -> Result<(Vec<u8>, Boxes, Boxes), BrokerError> {
+        let before = self.boxes(Moment::Before).await;
+        let png = match &before {
+            Ok(Some(_)) => self.tab.screenshot(None).await,
+            _ => Ok(Vec::new()),
+        };
+        // Whatever came of it: what stands still goes on.
+        let after = self.boxes(Moment::After).await;
+        Ok((png?, before?, after?))
     }
 
-    /// Boxes to cover, of every document; `None` when the page was read again meanwhile.
-    async fn boxes(&self) -> Result<Option<Vec<(SecretBox, String)>>, BrokerError> {
+    /// Boxes to cover, of every document at once; `None` when the page was read again meanwhile.
+    async fn boxes(&self, moment: Moment) -> Result<Boxes, BrokerError> {
         let Some(observation) = &self.last else {
             return Ok(None);
         };
-        let mut all = Vec::new();
-        for (index, document) in observation.documents.iter().enumerate() {
+        let realm = &self.realm();
+        let documents = observation.documents.iter().enumerate();
+        let asked = documents.map(|(index, document)| {
             let marks = self.marks.get(index).map(Vec::as_slice).unwrap_or_default();
-            let Some(boxes) = pictures::rectangles(
-                &self.realm(),
-                &document.context,
-                observation.generation,
-                marks,
-            )
-            .await?
-            else {
+            let generation = observation.generation;
+            let nodes = self.covers.nodes(index);
+            async move {
+                pictures::measure(realm, &document.context, generation, marks, &nodes, moment).await
+            }
+        });
+        let mut all = Vec::new();
+        for (index, answer) in join_all(asked).await.into_iter().enumerate() {
+            let Some(boxes) = answer? else {
                 return Ok(None);
             };
-            let (dx, dy) = self.offset_of(index);
+            if boxes.is_empty() {
+                continue;
+            }
+            let Some((dx, dy)) = self.offset_of(index).await? else {
+                return Ok(None);
+            };
+            let mut reasons = self.covers.reasons(index);
             for mut one in boxes {
                 one.rect.x += dx;
                 one.rect.y += dy;
                 let reason = match one.kind {
                     BoxKind::Field => "password field",
                     BoxKind::Text => "text that holds a registered value",
+                    BoxKind::Element => reasons.next().unwrap_or("masked"),
                 };
+                if one.rect.width <= 0.0 || one.rect.height <= 0.0 {
+                    continue;
+                }
                 all.push((one, reason.to_owned()));
             }
         }
         Ok(Some(all))
     }
 
-    /// Where a frame's viewport lies in the top one.
-    fn offset_of(&self, document: usize) -> (f64, f64) {
+    /// Where a document's viewport lies in the top one, now; `None`: its frame is gone.
+    async fn offset_of(&self, document: usize) -> Result<Option<(f64, f64)>, BrokerError> {
         let Some(observation) = &self.last else {
-            return (0.0, 0.0);
+            return Ok(None);
         };
         let (mut x, mut y, mut at) = (0.0, 0.0, document);
-        for _ in 0..8 {
-            let Some(owner) = observation.documents.get(at).and_then(|d| d.owner) else {
-                break;
+        while let Some(owner) = observation.documents.get(at).and_then(|d| d.owner) {
+            let outer = owner.document as usize;
+            let Some(context) = observation.documents.get(outer).map(|d| &d.context) else {
+                return Ok(None);
             };
-            if let Some(rect) = observation.node(owner).and_then(|n| n.rect) {
-                x += rect.x;
-                y += rect.y;
+            match pictures::content_offset(&self.realm(), context, owner).await? {
+                Some((dx, dy)) => (x, y) = (x + dx, y + dy),
+                None => return Ok(None),
             }
-            at = owner.document as usize;
+            at = outer;
         }
-        (x, y)
+        Ok(Some((x, y)))
     }
 }
 

@@ -1,6 +1,9 @@
 //! Targets the rules can't see in an observation: by text, by CSS, further down a scrollable list.
 
+use std::time::Duration;
+
 use serde_json::json;
+use tokio::time::{Instant, sleep};
 
 use crate::page::{self, NodeId};
 use crate::resolve::{Chooser, Miss, MissKind, Near, Pick, place_of};
@@ -10,14 +13,20 @@ use crate::text::visible;
 use super::session::Broker;
 use super::types::BrokerError;
 
-/// Steps down a list before the search ends.
-const MOST: u32 = 60;
+/// Steps down lists before the search ends.
+const MOST: u32 = 400;
+/// What a list fetches as it is scrolled is waited for, so long at most for one step.
+const FETCHED_WITHIN: Duration = Duration::from_millis(1000);
+/// A list that is at its end is given so long to grow.
+const GROWS_WITHIN: Duration = Duration::from_millis(600);
 
 /// How far lists were scrolled for a name that is not there yet.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
     boxes: Option<Vec<String>>,
     at: usize,
+    /// The box at `at` was put to its top.
+    entered: bool,
     steps: u32,
     ended: bool,
 }
@@ -189,11 +198,11 @@ impl Broker {
         Ok(true)
     }
 
-    /// One step down the scrollable lists, largest first: a virtual list builds rows as it is
-    /// scrolled. Bounded; ends where nothing moves any more.
-    pub async fn scroll_on(&mut self) -> Result<(), BrokerError> {
+    /// One step down the scrollable lists, inner ones first, each from its top: a virtual list builds
+    /// rows as it is scrolled. Bounded; `false` once nothing moves any more.
+    pub async fn scroll_on(&mut self) -> Result<bool, BrokerError> {
         if self.searched.ended || self.searched.steps >= MOST {
-            return Ok(());
+            return Ok(false);
         }
         let context = self.tab.id().to_owned();
         if self.searched.boxes.is_none() {
@@ -202,14 +211,54 @@ impl Broker {
         }
         let count = self.searched.boxes.as_ref().map_or(0, Vec::len);
         while self.searched.at < count {
+            let at = self.searched.at;
             self.searched.steps += 1;
-            if page::acts::scroll_by(&self.realm(), &context, self.searched.at, 0.9).await? {
-                return Ok(());
+            if !std::mem::replace(&mut self.searched.entered, true)
+                && page::acts::scroll_to(&self.realm(), &context, at, 0.0).await?
+            {
+                self.drawn(&context).await?;
+                return Ok(true);
+            }
+            if page::acts::scroll_by(&self.realm(), &context, at, 0.9).await? {
+                self.drawn(&context).await?;
+                return Ok(true);
+            }
+            // The end may be one only until the next rows have been built.
+            let until = Instant::now() + GROWS_WITHIN;
+            while Instant::now() < until {
+                sleep(Duration::from_millis(50)).await;
+                self.fetched().await;
+                if page::acts::scroll_by(&self.realm(), &context, at, 0.9).await? {
+                    self.drawn(&context).await?;
+                    return Ok(true);
+                }
             }
             self.searched.at += 1;
+            self.searched.entered = false;
         }
         self.searched.ended = true;
+        Ok(false)
+    }
+
+    /// Lists draw their rows in the frame after they were scrolled.
+    async fn drawn(&mut self, context: &str) -> Result<(), BrokerError> {
+        match page::call(&self.realm(), context, "twoFrames", &[], None).await {
+            Ok(_) | Err(page::ReadError::Call(page::CallFault::Gone(_))) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.fetched().await;
         Ok(())
+    }
+
+    /// Waits while the page fetches; whether it did.
+    async fn fetched(&mut self) -> bool {
+        let until = Instant::now() + FETCHED_WITHIN;
+        let mut waited = false;
+        while self.fetching() && Instant::now() < until {
+            waited = true;
+            sleep(Duration::from_millis(20)).await;
+        }
+        waited
     }
 
     /// What the search came to, for the failure.
@@ -233,9 +282,7 @@ impl Broker {
 
     /// Whether a search down the lists is still going on.
     pub fn searching(&self) -> bool {
-        self.searched.boxes.as_ref().is_some_and(|b| !b.is_empty())
-            && !self.searched.ended
-            && self.searched.steps < MOST
+        self.searched.steps > 0 && !self.searched.ended && self.searched.steps < MOST
     }
 
     /// Scrolls the page or its largest scroll box by a share of a view; extremes mean the ends.

@@ -20,13 +20,13 @@ use crate::policy::{AllowSet, Gate, WindowId};
 use crate::scenario::{DialogAnswer, Step};
 use crate::secrets::{Credential, Scrubber};
 
-use super::types::{Answer, Arrival, BrokerError, Limits};
+use super::types::{Answer, Arrival, BrokerError, Happening, Limits};
 use super::watch::{StepRules, Watch};
 
 /// Nothing begun or ended on the network for so long: quiet.
 const NETWORK_IDLE: Duration = Duration::from_millis(20);
 /// No change of the document for two frames: quiet.
-const DOCUMENT_IDLE_MS: u64 = 32;
+pub(super) const DOCUMENT_IDLE_MS: u64 = 32;
 
 /// From a handler's `fetch` to the proxy it takes the browser a few milliseconds.
 const AFTER_ACTION: Duration = Duration::from_millis(12);
@@ -38,6 +38,10 @@ pub struct Setup {
     pub gate: Arc<Mutex<Gate>>,
     pub allow: AllowSet,
     pub scrubber: Scrubber,
+    /// Knows all of the run, for what is searched at its end: codes made on the way go here too.
+    pub run_scrubber: Scrubber,
+    /// Controls to cover, with the word that stands for them.
+    pub masks: Vec<(crate::scenario::Target, String)>,
     pub credentials: BTreeMap<String, Credential>,
     pub viewport: (u32, u32),
     pub locale: Option<String>,
@@ -58,15 +62,23 @@ pub struct Broker {
     pub(super) gate: Arc<Mutex<Gate>>,
     pub(super) allow: AllowSet,
     pub(super) scrubber: Scrubber,
+    pub(super) run_scrubber: Scrubber,
+    pub(super) masks: Vec<(crate::scenario::Target, String)>,
     pub(super) credentials: BTreeMap<String, Credential>,
     pub(super) limits: Limits,
     pub(super) generation: u32,
     pub(super) last: Option<Arc<Observation>>,
     /// Where scrubbed secrets stand in the latest read's documents, for masks.
     pub(super) marks: Vec<Vec<u32>>,
+    /// Elements to cover in pictures, by document, with the reason.
+    pub(super) covers: super::covers::Covers,
     window: Option<WindowId>,
     /// A filled secret is still in the document: structure may be read, nothing else.
     pub(super) held: bool,
+    /// The latest request the proxy refused because its host is not listed.
+    pub(super) denied: Option<String>,
+    /// What was filled by hand and is still held.
+    pub(super) by_hand: Option<super::held::Held>,
     /// How far scrollable lists were searched for a missing name.
     pub(super) searched: super::places::Search,
     pub(super) volatile: std::collections::HashSet<String>,
@@ -74,6 +86,8 @@ pub struct Broker {
     /// Something was done since the page last settled.
     pub(super) acted: bool,
     pub(super) suggestions: Vec<crate::policy::Suggestion>,
+    /// The latest address that could not be reached, and why: only the proxy knows.
+    pub(super) unreached: Option<(String, String)>,
     times: BTreeMap<String, u64>,
 }
 
@@ -144,6 +158,9 @@ impl From<page::ReadError> for BrokerError {
     }
 }
 
+/// A tab that has arrived answers within this.
+const TAB_ANSWERS: Duration = Duration::from_secs(2);
+
 impl Broker {
     pub async fn open(browser: &Browser, setup: Setup) -> Result<Self, BrokerError> {
         let began = Instant::now();
@@ -157,10 +174,10 @@ impl Broker {
                 downloads: setup.downloads.map_or(Downloads::Deny, Downloads::Folder),
             })
             .await?;
-        context
-            .add_preload(page::script::INSTALL, Some(page::script::SANDBOX))
-            .await?;
-        context.add_preload(NO_WORKERS, None).await?;
+        tokio::try_join!(
+            context.add_preload(page::script::INSTALL, Some(page::script::SANDBOX)),
+            context.add_preload(NO_WORKERS, None),
+        )?;
         let tab = context.new_tab().await?;
         let events = context
             .events()
@@ -176,18 +193,24 @@ impl Broker {
             gate: setup.gate,
             allow: setup.allow,
             scrubber: setup.scrubber,
+            run_scrubber: setup.run_scrubber,
+            masks: setup.masks,
             credentials: setup.credentials,
             limits: setup.limits,
             generation: 0,
             last: None,
             marks: Vec::new(),
+            covers: super::covers::Covers::default(),
             window: None,
             held: false,
+            denied: None,
+            by_hand: None,
             searched: super::places::Search::default(),
             volatile: std::collections::HashSet::new(),
             must_stop: false,
             acted: false,
             suggestions: Vec::new(),
+            unreached: None,
             times: BTreeMap::new(),
         };
         broker.spent("browser", began);
@@ -301,6 +324,11 @@ impl Broker {
         self.last.clone()
     }
 
+    /// How long ago the driven tab's document was asked for.
+    pub fn document_age(&self) -> Duration {
+        self.watch.state().navigation_since.elapsed()
+    }
+
     /// Documents the driven tab has loaded so far.
     pub fn documents_loaded(&self) -> u64 {
         self.watch.state().documents
@@ -327,8 +355,12 @@ impl Broker {
                     mut observation,
                     marks,
                 }) => {
+                    self.covers = self.hide_masked(&mut observation).await?;
                     if self.held {
                         without_values(&mut observation);
+                    }
+                    if is_error_page(&observation.url) {
+                        self.judge_error_page().await?;
                     }
                     let observation = Arc::new(observation);
                     self.last = Some(observation.clone());
@@ -356,8 +388,63 @@ impl Broker {
             self.tab.activate().await?;
             self.last = None;
             self.watch.arrived(self.limits.navigation).await;
+            self.open_again_if_deaf().await?;
+        }
+        // A hidden opener stops painting and clicking (measured): a pop-up does not stay in front.
+        if std::mem::take(&mut self.watch.state().behind) {
+            self.tab.activate().await?;
         }
         Ok(())
+    }
+
+    /// Chromium 156 answers no call into a pop-up that shares the process of its opener and was
+    /// opened at an address (measured; a document loaded afterwards is fine): it is opened again.
+    async fn open_again_if_deaf(&mut self) -> Result<(), BrokerError> {
+        let realm = DriverRealm {
+            tab: &self.tab,
+            deadline: TAB_ANSWERS,
+        };
+        let answer = page::call(&realm, self.tab.id(), "twoFrames", &[], None).await;
+        if !matches!(
+            answer,
+            Err(page::ReadError::Call(page::CallFault::TimedOut(_)))
+        ) {
+            return Ok(());
+        }
+        let address = self.tab.tree().await?.url;
+        if address.starts_with("http") && address_allowed(&self.allow, &address) {
+            // Going to the address it is at already would only move to its fragment.
+            let within = self.limits.navigation;
+            if address.contains('#') {
+                self.tab.reload(Wait::Interactive, within).await?;
+            } else {
+                self.tab
+                    .navigate(&address, Wait::Interactive, within)
+                    .await?;
+            }
+            self.watch
+                .state()
+                .happenings
+                .push(Happening::TabOpenedAgain);
+        }
+        Ok(())
+    }
+
+    /// Waits for the tab a step said it opens, and drives it; `false` if none came.
+    pub async fn await_tab(&mut self, within: Duration) -> Result<bool, BrokerError> {
+        let until = Instant::now() + within;
+        loop {
+            let watch = self.watch.clone();
+            let opened = watch.changed.notified();
+            if !self.watch.state().rules.follow_tab {
+                break;
+            }
+            if tokio::time::timeout_at(until, opened).await.is_err() {
+                return Ok(false);
+            }
+        }
+        self.settle().await?;
+        Ok(true)
     }
 
     // ---- going -----------------------------------------------------------------------------
@@ -372,12 +459,51 @@ impl Broker {
             });
         }
         self.last = None;
-        let outcome = self
+        self.unreached = None;
+        let gone = self
             .tab
             .navigate(url.as_str(), Wait::Interactive, within)
-            .await?;
+            .await;
+        let outcome = match gone {
+            Err(DriverError::Timeout { .. }) => {
+                self.give_up_navigation().await;
+                return Ok(Arrival::Failed {
+                    reason: "timeout".into(),
+                    message: format!(
+                        "{}: the page was not there within {} s",
+                        page::shown_address(url.as_str()),
+                        within.as_secs()
+                    ),
+                });
+            }
+            gone => gone?,
+        };
         self.spent("navigate", began);
+        if outcome.failure.is_some() {
+            self.judge_error_page().await?;
+        }
         Ok(self.arrival(outcome, url.as_str()))
+    }
+
+    /// The browser shows a page of its own where a site's was refused: what address was that? A
+    /// redirect from a listed host to another is told by nothing else (case 153).
+    async fn judge_error_page(&mut self) -> Result<(), BrokerError> {
+        self.drain_network();
+        match self.tab.tree().await {
+            Ok(tree) => {
+                // Where the browser names the address it was sent to first, or none, the proxy's
+                // refusal tells the one that ended there.
+                if self.watch.judge(&tree.url)
+                    && let Some(address) = self.denied.take()
+                {
+                    self.watch.judge(&address);
+                }
+                Ok(())
+            }
+            // The tab went away meanwhile: nothing of it is shown either.
+            Err(DriverError::NoSuchFrame { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     pub async fn reload(&mut self) -> Result<(), BrokerError> {
@@ -398,6 +524,40 @@ impl Broker {
         Ok(())
     }
 
+    /// A navigation under way keeps every read of the tab waiting; another one ends it.
+    async fn give_up_navigation(&mut self) {
+        let _ = self
+            .tab
+            .navigate("about:blank", Wait::None, Duration::from_secs(2))
+            .await;
+        self.watch.state().navigating = false;
+    }
+
+    /// What the proxy says of an address that could not be reached; the browser saw only an empty answer.
+    fn why_unreached(&mut self, asked: &str) -> Option<(&'static str, String)> {
+        self.drain_network();
+        let (address, why) = self.unreached.take()?;
+        let same = |a: &str, b: &str| {
+            let origin = |u: &str| Url::parse(u).ok().map(|u| u.origin());
+            origin(a) == origin(b)
+        };
+        same(&address, asked).then(|| {
+            let has = |words: &str| why.contains(words);
+            let reason = if has("no address") {
+                "dns"
+            } else if has("certificate") || has("TLS") {
+                "tls"
+            } else if has("in time") {
+                "timeout"
+            } else if has("can't connect") {
+                "connection_refused"
+            } else {
+                "disconnected"
+            };
+            (reason, why)
+        })
+    }
+
     fn arrival(&mut self, outcome: crate::driver::NavOutcome, asked: &str) -> Arrival {
         let url = self.scrubber.clean(&outcome.url).as_str().to_owned();
         if let Some(failure) = outcome.failure {
@@ -413,6 +573,16 @@ impl Broker {
                 NavFailure::Aborted => "aborted",
                 NavFailure::Other(_) => "load_failed",
             };
+            let unclear = matches!(
+                failure,
+                NavFailure::Other(_) | NavFailure::Blocked | NavFailure::Disconnected
+            );
+            if unclear && let Some((reason, why)) = self.why_unreached(asked) {
+                return Arrival::Failed {
+                    reason: reason.into(),
+                    message: format!("{}: {why}", page::shown_address(asked)),
+                };
+            }
             return Arrival::Failed {
                 reason: reason.into(),
                 message: format!("{}: {failure}", page::shown_address(asked)),
@@ -449,13 +619,19 @@ impl Broker {
         self.follow().await?;
         if std::mem::take(&mut self.acted) {
             // What a handler starts (a request, a navigation) is under way two frames later.
-            match page::call(&self.realm(), self.tab.id(), "twoFrames", &[], None).await {
-                Ok(_) | Err(page::ReadError::Call(page::CallFault::Gone(_))) => {}
+            let settled = page::acts::settled(&self.realm(), self.tab.id(), AFTER_ACTION).await;
+            let unchanged = match settled {
+                Ok(ms) => ms >= DOCUMENT_IDLE_MS,
+                Err(page::ReadError::Call(page::CallFault::Gone(_))) => false,
                 Err(error) => return Err(error.into()),
-            }
-            sleep(AFTER_ACTION).await;
+            };
             self.watch.arrived(self.limits.navigation).await;
             self.follow().await?;
+            if unchanged && self.network_is_quiet() {
+                self.drain_network();
+                self.spent("settle", began);
+                return Ok(());
+            }
         }
         loop {
             if self.is_quiet().await || Instant::now() >= until {
@@ -465,16 +641,26 @@ impl Broker {
             self.watch.arrived(self.limits.navigation).await;
         }
         self.drain_network();
+        self.held_settled().await?;
         self.spent("settle", began);
         Ok(())
     }
 
+    /// Requests of the page are under way.
+    pub(super) fn fetching(&self) -> bool {
+        let network = *self.proxy.quiet().borrow();
+        !network.settled(std::time::Instant::now(), Duration::ZERO)
+    }
+
+    /// No navigation and no request of the page under way.
+    pub(super) fn network_is_quiet(&self) -> bool {
+        let network = *self.proxy.quiet().borrow();
+        !self.watch.state().navigating && network.settled(std::time::Instant::now(), NETWORK_IDLE)
+    }
+
     /// No request of the page under way and no change of the document for two frames.
     pub async fn is_quiet(&mut self) -> bool {
-        let network = *self.proxy.quiet().borrow();
-        if self.watch.state().navigating
-            || !network.settled(std::time::Instant::now(), NETWORK_IDLE)
-        {
+        if !self.network_is_quiet() {
             return false;
         }
         match page::acts::quiet_since(&self.realm(), self.tab.id()).await {
@@ -507,6 +693,10 @@ impl Broker {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+fn is_error_page(address: &str) -> bool {
+    address.starts_with("chrome-error:") || address.starts_with("about:neterror")
 }
 
 /// Frames that policy allows are read; others are named in the error.

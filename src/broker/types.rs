@@ -86,6 +86,10 @@ pub enum Unfit {
     PassesPointerThrough,
     /// The element left the document between the read and now.
     Rerendered,
+    /// A credential would go to another origin than its own.
+    WrongOrigin {
+        why: String,
+    },
     /// Not something this primitive can be done to.
     WrongKind {
         why: String,
@@ -103,6 +107,7 @@ impl Unfit {
             Self::OutOfView => "out_of_view",
             Self::PassesPointerThrough => "passes_pointer_through",
             Self::Rerendered => "re_rendered",
+            Self::WrongOrigin { .. } => "wrong_origin",
             Self::WrongKind { .. } => "wrong_kind",
         }
     }
@@ -120,7 +125,7 @@ impl Unfit {
                 "it lets the pointer through (pointer-events: none)".into()
             }
             Self::Rerendered => "the page re-rendered it again and again".into(),
-            Self::WrongKind { why } => why.clone(),
+            Self::WrongOrigin { why } | Self::WrongKind { why } => why.clone(),
         }
     }
 
@@ -136,7 +141,7 @@ impl Unfit {
 
     /// Whether waiting can help.
     pub fn may_pass(&self) -> bool {
-        !matches!(self, Self::WrongKind { .. })
+        !matches!(self, Self::WrongKind { .. } | Self::WrongOrigin { .. })
     }
 }
 
@@ -160,11 +165,15 @@ pub enum Happening {
         answer: String,
         expected: bool,
     },
+    /// The followed tab could not be read as it was opened, so its address was opened again.
+    TabOpenedAgain,
     TabOpened {
         url: String,
         followed: bool,
     },
     TabClosed,
+    /// More tabs than are let live; the others were closed at once.
+    TooManyTabs,
     Download {
         name: String,
         bytes: u64,

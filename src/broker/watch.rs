@@ -44,6 +44,10 @@ pub struct State {
     /// Open tabs in the order they came; the last of the followed ones is driven.
     pub tabs: Vec<String>,
     pub current: String,
+    /// Context and element of the file field whose dialog opened last.
+    pub file_field: Option<(String, String)>,
+    /// A tab nobody asked for opened in front of the driven one.
+    pub behind: bool,
     /// Navigations of the current tab under way.
     pub navigating: bool,
     pub navigation_since: Instant,
@@ -76,6 +80,8 @@ impl Watch {
             happenings: Vec::new(),
             tabs: vec![first.id().to_owned()],
             current: first.id().to_owned(),
+            behind: false,
+            file_field: None,
             navigating: false,
             navigation_since: Instant::now(),
             documents: 0,
@@ -117,8 +123,8 @@ impl Watch {
             DriverEvent::TabOpened {
                 context,
                 url,
-                opener,
-            } => self.tab_opened(tabs, context, url, opener).await,
+                opener: _,
+            } => self.tab_opened(tabs, context, url).await,
             DriverEvent::TabClosed { context } => self.tab_closed(&context),
             DriverEvent::Navigation {
                 context,
@@ -171,8 +177,10 @@ impl Watch {
             }
             DriverEvent::FrameAttached { .. }
             | DriverEvent::FrameDetached { .. }
-            | DriverEvent::PromptClosed { .. }
-            | DriverEvent::FileDialogOpened { .. } => {}
+            | DriverEvent::PromptClosed { .. } => {}
+            DriverEvent::FileDialogOpened {
+                context, element, ..
+            } => self.state().file_field = element.map(|element| (context, element)),
         }
     }
 
@@ -201,17 +209,13 @@ impl Watch {
             .await;
     }
 
-    async fn tab_opened(
-        &self,
-        tabs: &TabMaker,
-        context: String,
-        url: String,
-        opener: Option<String>,
-    ) {
-        if opener.is_none() || self.state().tabs.contains(&context) {
+    async fn tab_opened(&self, tabs: &TabMaker, context: String, url: String) {
+        // Ours is the first one; whatever else comes the page has opened, also without an opener
+        // to show for it.
+        if self.state().tabs.contains(&context) {
             return;
         }
-        let (too_many, followed) = {
+        let too_many = {
             let mut state = self.state();
             let too_many = state.tabs.len() >= TABS;
             let followed = state.rules.follow_tab && !too_many;
@@ -223,13 +227,17 @@ impl Watch {
                 state.rules.follow_tab = false;
                 state.documents += 1;
             }
-            state.happenings.push(Happening::TabOpened {
-                url: url.clone(),
-                followed,
-            });
-            (too_many, followed)
+            state.behind |= !followed;
+            if !too_many {
+                state.happenings.push(Happening::TabOpened {
+                    url: url.clone(),
+                    followed,
+                });
+            } else if !state.happenings.contains(&Happening::TooManyTabs) {
+                state.happenings.push(Happening::TooManyTabs);
+            }
+            too_many
         };
-        let _ = followed;
         let allowed = self.judge(&url);
         if too_many || !allowed {
             let _ = tabs.tab(&context).close().await;
@@ -284,7 +292,7 @@ impl Watch {
 
     /// Whether a top document may stay; notes it if not. The proxy is the boundary; this is the
     /// second line, and the one that can say where the page went.
-    fn judge(&self, address: &str) -> bool {
+    pub(super) fn judge(&self, address: &str) -> bool {
         if address.is_empty()
             || address == "about:blank"
             || address.starts_with("chrome-error:")

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::examples;
+
 #[derive(Debug, Parser)]
 #[command(
     name = "rehearsal",
@@ -21,17 +23,17 @@ Examples:
   rehearsal accept                          take over what the last run proposed
 
 Exit codes: 0 passed, 1 failed, 2 scenario or usage error, 3 environment, 4 refused,
-            5 leak found, 6 snapshot pending, 130/143 interrupted.",
+            5 leak found, 6 snapshot pending, 129/130/143 stopped by a signal.",
     propagate_version = true,
     disable_help_subcommand = true
 )]
 pub struct Cli {
     /// More on standard error: -v for what is done, -vv for how. Never shows a secret.
-    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Everywhere")]
     pub verbose: u8,
 
     /// When to use colour.
-    #[arg(long, value_enum, default_value_t = Colour::Auto, global = true)]
+    #[arg(long, value_enum, default_value_t = Colour::Auto, global = true, value_name = "WHEN", help_heading = "Everywhere")]
     pub color: Colour,
 
     #[command(subcommand)]
@@ -48,24 +50,34 @@ pub enum Colour {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Make a suite with a first scenario for an address
+    #[command(after_help = examples::INIT)]
     Init(InitArgs),
     /// Run scenarios in a browser
+    #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
     /// Find every problem of every file, without a browser
+    #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// Take over pending snapshots of the last run
+    #[command(after_help = examples::ACCEPT)]
     Accept(AcceptArgs),
     /// Step through pending snapshots: accept, reject or skip
+    #[command(after_help = examples::REVIEW)]
     Review(ReviewArgs),
     /// Print a page's targets in the language's syntax, to paste into a scenario
+    #[command(after_help = examples::LOOK)]
     Look(Box<LookArgs>),
     /// Build every report of a run again from its journal
+    #[command(after_help = examples::REPLAY)]
     Replay(ReplayArgs),
     /// Keep, list and test credentials; no value is ever an argument
+    #[command(after_help = examples::CREDENTIALS)]
     Credentials(CredentialsArgs),
     /// Search files for credential values and key-like text
+    #[command(after_help = examples::SCAN)]
     Scan(ScanArgs),
     /// Print the JSON Schema of scenario files
+    #[command(after_help = examples::SCHEMA)]
     Schema(SchemaArgs),
     /// Serve held pages, recipes and approvals to programs of this machine
     Serve(Box<ServeArgs>),
@@ -74,8 +86,10 @@ pub enum Command {
     /// Make a scenario of free text on standard input; credentials in it go to the vault
     Draft(DraftArgs),
     /// What is installed, what is missing and how to install it
+    #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
     /// Print a completion script for a shell
+    #[command(after_help = examples::COMPLETIONS)]
     Completions {
         /// bash, zsh, fish, elvish or powershell
         shell: clap_complete::Shell,
@@ -99,13 +113,13 @@ pub struct InitArgs {
 #[derive(Debug, Args, Clone, Default)]
 pub struct BrowserArgs {
     /// Show the browser's window
-    #[arg(long)]
+    #[arg(long, help_heading = "Browser")]
     pub headed: bool,
     /// `chromium` or `firefox`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Browser")]
     pub browser: Option<String>,
     /// Use a running WebDriver server or Selenium Grid instead of starting a driver
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = "Browser")]
     pub webdriver: Option<String>,
 }
 
@@ -115,79 +129,93 @@ pub struct RunArgs {
     #[arg(value_name = "SCENARIO")]
     pub scenarios: Vec<String>,
     /// Only scenarios with this tag; `!tag` leaves them out; repeatable
-    #[arg(long, value_name = "TAG")]
+    #[arg(long, value_name = "TAG", help_heading = "Selection")]
     pub tag: Vec<String>,
     /// Only this part of the selection, e.g. 1/3
-    #[arg(long, value_name = "K/N")]
+    #[arg(long, value_name = "K/N", help_heading = "Selection")]
     pub shard: Option<String>,
     /// How many scenarios run at a time
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", help_heading = "How it runs")]
     pub jobs: Option<u32>,
     /// Run a failed scenario again, at most so often; never after a write was sent
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "How it runs")]
     pub retries: Option<u32>,
     /// A pass on a retry fails the run
-    #[arg(long)]
+    #[arg(long, help_heading = "How it runs")]
     pub fail_on_flaky: bool,
     /// Run each scenario so often and report the pass rate with its 95 % interval
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "How it runs")]
     pub repeat: Option<u32>,
     /// Lowest acceptable lower bound of the pass rate
-    #[arg(long, value_name = "RATE", requires = "repeat")]
+    #[arg(
+        long,
+        value_name = "RATE",
+        requires = "repeat",
+        help_heading = "How it runs"
+    )]
     pub min_rate: Option<f64>,
     /// Replace a variable of the scenarios
-    #[arg(long, value_name = "NAME=VALUE")]
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Selection")]
     pub var: Vec<String>,
 
     /// Confirm the declared writes of every selected scenario
-    #[arg(long)]
+    #[arg(long, help_heading = "Writes")]
     pub confirm_writes: bool,
     /// Confirm the declared writes of one scenario; repeatable
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = "Writes")]
     pub confirm: Vec<String>,
     /// Print `hosts`, `writes` and `safe_requests` lines for what was stopped
-    #[arg(long)]
+    #[arg(long, help_heading = "Writes")]
     pub suggest: bool,
 
     /// Missing locks and snapshots are pending too, and locked steps never ask a model (default when CI is set)
-    #[arg(long)]
+    #[arg(long, help_heading = "Snapshots and the model")]
     pub locked: bool,
     /// Never ask a model
-    #[arg(long)]
+    #[arg(long, help_heading = "Snapshots and the model")]
     pub offline: bool,
     /// Neither compare nor propose snapshots and locks: tests the agent itself
-    #[arg(long, conflicts_with = "locked")]
+    #[arg(
+        long,
+        conflicts_with = "locked",
+        help_heading = "Snapshots and the model"
+    )]
     pub fresh: bool,
     /// Print the plan and stop: no browser, no network
-    #[arg(long)]
+    #[arg(long, help_heading = "How it runs")]
     pub dry: bool,
     /// Keep the model's answers in this folder
-    #[arg(long, value_name = "DIR", conflicts_with = "replay_model")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with = "replay_model",
+        help_heading = "Snapshots and the model"
+    )]
     pub record_model: Option<PathBuf>,
     /// Answer from a folder made by --record-model instead of a model
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Snapshots and the model")]
     pub replay_model: Option<PathBuf>,
 
     #[command(flatten)]
     pub browser: BrowserArgs,
 
     /// Folder for run folders [default: runs]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
     /// Also write the JUnit file here
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
     /// Also write the HTML report here
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub html: Option<PathBuf>,
-    /// What standard output gets
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    /// What standard output gets; json: one event a line, as in `events.jsonl`
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub format: Format,
     /// One line per step
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub steps: bool,
     /// Suite folder, instead of the nearest one upwards
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Selection")]
     pub suite: Option<PathBuf>,
 }
 
@@ -195,7 +223,6 @@ pub struct RunArgs {
 pub enum Format {
     #[default]
     Text,
-    /// One event a line, as in `events.jsonl`
     Json,
 }
 
@@ -224,6 +251,9 @@ pub struct AcceptArgs {
 pub struct ReviewArgs {
     /// Scenario ids; all pending ones when none is named
     pub scenarios: Vec<String>,
+    /// Open a local page with texts and pictures side by side instead of asking here
+    #[arg(long, conflicts_with = "prune")]
+    pub web: bool,
     /// Remove pending files and snapshots without a scenario
     #[arg(long)]
     pub prune: bool,
@@ -264,7 +294,9 @@ pub struct CredentialsArgs {
 #[derive(Debug, Subcommand)]
 pub enum CredentialsCommand {
     /// Add a credential to the vault; asks for the values without echo
+    #[command(after_help = examples::CREDENTIALS_ADD)]
     Add {
+        /// Letters, digits and dashes, as scenarios name it
         name: String,
         /// scheme://host[:port] it may be filled at
         #[arg(long)]
@@ -274,13 +306,24 @@ pub enum CredentialsCommand {
         totp: bool,
     },
     /// Names, origins and fields; never a value
+    #[command(after_help = examples::CREDENTIALS_LIST)]
     List,
     /// Remove a credential from the vault
-    Remove { name: String },
+    #[command(after_help = examples::CREDENTIALS_REMOVE)]
+    Remove {
+        /// Its name
+        name: String,
+    },
     /// Ask for new values
-    Rotate { name: String },
+    #[command(after_help = examples::CREDENTIALS_ROTATE)]
+    Rotate {
+        /// Its name
+        name: String,
+    },
     /// Whether a credential can be loaded, and from where
+    #[command(after_help = examples::CREDENTIALS_TEST)]
     Test {
+        /// Its name
         name: String,
         /// Forget rejected sign-ins (ends the cool-down)
         #[arg(long)]
@@ -300,7 +343,7 @@ pub struct ScanArgs {
 
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// `scenario` or `report`
+    /// `scenario`, `fixture`, `report` or `tutorial`
     #[arg(default_value = "scenario")]
     pub what: String,
 }

@@ -26,7 +26,6 @@ pub fn init(args: &InitArgs, say: &Say) -> i32 {
     let files = [
         (root.join("rehearsal.toml"), SETTINGS.to_owned()),
         (scenario, SCENARIO.replace("{address}", url.as_str())),
-        (root.join(".gitignore"), "/runs\n*.new\n".to_owned()),
     ];
     for folder in ["scenarios", "fixtures", "snapshots"] {
         if let Err(error) = std::fs::create_dir_all(root.join(folder)) {
@@ -45,6 +44,9 @@ pub fn init(args: &InitArgs, say: &Say) -> i32 {
             return say.fail(exit::ENVIRONMENT, &error.to_string());
         }
         say.line(&format!("wrote    {}", path.display()));
+    }
+    if let Err(error) = crate::snapshot::ignore_pending(root) {
+        return say.fail(exit::ENVIRONMENT, &error.to_string());
     }
     say.line(&format!("\nnext:    rehearsal look {url}     shows the page's controls, to paste as steps\n         rehearsal run                 runs the scenario"));
     exit::PASSED

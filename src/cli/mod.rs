@@ -6,12 +6,15 @@ mod check;
 mod credentials;
 mod doctor;
 mod draft;
+mod examples;
 mod init;
+mod known;
 mod logging;
 mod look;
 mod mcp;
 mod replay;
 mod review;
+mod review_web;
 mod run;
 mod say;
 mod scan;
@@ -19,12 +22,19 @@ mod schema;
 mod serve;
 mod settings;
 
+use std::io::Write;
+
 use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
 
 /// Exit codes of the language document.
 pub use crate::report::exit;
+
+const MISREAD_CREDENTIALS: &str = "\
+error: this `rehearsal credentials` command can't be read as it stands
+  = help: no value is ever an argument: user name and password are asked for without echo
+  = help: `rehearsal credentials --help` shows what there is";
 
 /// Runs the program; the answer is its exit code.
 pub fn main() -> i32 {
@@ -37,7 +47,12 @@ pub fn main() -> i32 {
             } else {
                 exit::PASSED
             };
-            let _ = error.print();
+            if error.use_stderr() && std::env::args().any(|arg| arg == "credentials") {
+                // What stands there too much may be a secret: it is not said again (R12).
+                let _ = writeln!(std::io::stderr(), "{MISREAD_CREDENTIALS}");
+            } else {
+                let _ = error.print();
+            }
             return code;
         }
     };
@@ -48,7 +63,7 @@ pub fn main() -> i32 {
         Command::Run(args) => with_runtime(run::run(*args, say, cli.verbose)),
         Command::Check(args) => check::check(&args, &say),
         Command::Accept(args) => accept::accept(&args, &say),
-        Command::Review(args) => review::review(&args, &say),
+        Command::Review(args) => review::review(&args, say),
         Command::Look(args) => with_runtime(look::look(*args, say)),
         Command::Replay(args) => replay::replay(&args, &say),
         Command::Credentials(args) => credentials::credentials(&args.command, &say),
@@ -59,12 +74,10 @@ pub fn main() -> i32 {
         Command::Schema(args) => schema::schema(&args, &say),
         Command::Doctor(args) => with_runtime(doctor::doctor(args, say)),
         Command::Completions { shell } => {
-            clap_complete::generate(
-                shell,
-                &mut Cli::command(),
-                "rehearsal",
-                &mut std::io::stdout(),
-            );
+            // Written in one go: a closed pipe must not end in a panic of the generator.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "rehearsal", &mut script);
+            let _ = std::io::stdout().write_all(&script);
             exit::PASSED
         }
         Command::Man => {
@@ -77,6 +90,20 @@ pub fn main() -> i32 {
             }
         }
     }
+}
+
+/// A panic's own words may hold what a page said (a slice names the text it was taken from), so only
+/// its place is printed.
+pub fn say_panics_without_their_words() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic
+            .location()
+            .map_or_else(|| "an unknown place".into(), ToString::to_string);
+        let _ = writeln!(
+            std::io::stderr(),
+            "error: internal error at {place}; please report it"
+        );
+    }));
 }
 
 fn with_runtime(work: impl Future<Output = i32>) -> i32 {

@@ -10,7 +10,8 @@ use super::exit;
 use super::say::Say;
 use super::settings::Effective;
 
-pub fn review(args: &ReviewArgs, say: &Say) -> i32 {
+pub fn review(args: &ReviewArgs, say: Say) -> i32 {
+    let say = &say;
     let effective = match Effective::find(args.suite.as_deref()) {
         Ok(effective) => effective,
         Err(problems) => {
@@ -21,6 +22,14 @@ pub fn review(args: &ReviewArgs, say: &Say) -> i32 {
     let root = &effective.root;
     if args.prune {
         return prune(&effective, say);
+    }
+    if args.web {
+        let (scrubber, _) = super::known::known_secrets(&effective);
+        return super::with_runtime(super::review_web::serve(
+            root,
+            crate::secrets::Scanner::new(&scrubber),
+            *say,
+        ));
     }
     let items: Vec<Item> = snapshot::pending(root)
         .into_iter()

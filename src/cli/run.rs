@@ -53,7 +53,10 @@ fn prepare(args: &RunArgs, say: &Say) -> Result<Option<Ready>, i32> {
     };
     let effective = Effective::find(args.suite.as_deref()).map_err(|p| usage(&p))?;
     let suite = effective.suite();
-    let (plan, run_id) = make_plan(args, &suite).map_err(|p| usage(&p))?;
+    let (mut plan, run_id) = make_plan(args, &suite).map_err(|p| usage(&p))?;
+    for planned in &mut plan.scenarios {
+        effective.fill_budget(&mut planned.scenario.budget);
+    }
     if plan.scenarios.is_empty() {
         return Err(say.fail(exit::USAGE, "no scenario is selected"));
     }
@@ -158,8 +161,9 @@ pub(super) async fn look(
 ) -> Result<crate::page::Observation, (i32, String)> {
     let environment = |message: String| (exit::ENVIRONMENT, message);
     let temp = tempfile::tempdir().map_err(|e| environment(e.to_string()))?;
-    let folder =
-        RunFolder::create(temp.path(), &ready.run_id).map_err(|e| environment(e.to_string()))?;
+    let folder = RunFolder::create(temp.path(), &ready.run_id)
+        .map(Arc::new)
+        .map_err(|e| environment(e.to_string()))?;
     let journal = Journal::<Event>::create(&folder.path().join("events.jsonl"))
         .map_err(|e| environment(e.to_string()))?;
     let stream = Stream::new(journal, Vec::new());
@@ -203,6 +207,7 @@ pub(super) async fn look(
         time_zone: None,
         masks: effective.masks(),
         volatile: Vec::new(),
+        budget: Default::default(),
         network: effective.network(),
         jobs: 1,
         retries: 0,
@@ -393,7 +398,7 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
     }
     let out = effective.out(args.out.as_deref());
     let folder = match RunFolder::create(&out, &run_id) {
-        Ok(folder) => folder,
+        Ok(folder) => Arc::new(folder),
         Err(error) => return say.fail(exit::ENVIRONMENT, &error.to_string()),
     };
     let run_scrubber = Scrubber::new();
@@ -456,6 +461,9 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
     listeners.push(Box::new(keeper));
     let stream = Stream::new(journal, listeners);
     let (browser_words, driver_words, notes) = browser_words(&launch, webdriver.as_deref());
+    let run_folder = folder.path().to_owned();
+    let outgoing = Outgoing::new(&run_folder, &run_scrubber);
+    let said = stream.clone();
     let context = RunContext {
         run_id: run_id.clone(),
         browser_words,
@@ -480,6 +488,7 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
         time_zone: effective.file.browser.time_zone.clone(),
         masks: effective.masks(),
         volatile: effective.volatile(),
+        budget: effective.file.budget.limits(),
         network: effective.network(),
         jobs: effective.jobs(args.jobs) as usize,
         retries: effective.retries(args.retries),
@@ -490,18 +499,21 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
             .chain(plan.warnings.iter().map(|p| p.message.clone()))
             .collect(),
     };
-    let work = run::run(plan, context, stream, folder);
-    let done = tokio::select! {
-        done = work => Some(done),
+    let work = run::run(plan, context, stream, folder.clone());
+    let end = tokio::select! {
+        end = work => end,
         level = stop.now() => {
-            // A second signal: whatever still runs dies with its guards when we leave.
+            // A second signal: what still runs dies with its guards when we leave. The JUnit file
+            // of the last scenario's end is whole and names the others as not finished.
             tracing::warn!(?level, "stopped at once");
-            None
+            return stop.signal().map_or(exit::INTERRUPTED, |signal| signal.exit_code());
+        }
+        () = grace_is_over(&stop) => {
+            say.problem(&Problem::warning("the run did not end within its grace after the signal; what still runs is ended"));
+            run::RunEnd::default()
         }
     };
-    let Some((end, stream, folder, context)) = done else {
-        return exit::INTERRUPTED;
-    };
+    let stream = said;
     let events = stream.said();
     let interrupted = stop.signal();
     let mut code = report::exit_code(&events);
@@ -512,14 +524,24 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
         code = exit::FAILED;
     }
     if let Some(signal) = interrupted {
-        code = exit::gravest([code, signal.exit_code()]);
+        code = match code {
+            exit::INTERRUPTED => signal.exit_code(),
+            other => exit::gravest([other, signal.exit_code()]),
+        };
     }
     stream.run(What::RunFinished {
         exit: code,
         interrupted: interrupted.map(|s| s.name().to_owned()),
     });
     let events = stream.said();
-    let outputs = write_reports(&events, &folder, &options, &extra_files, &context, &say);
+    let outputs = write_reports(
+        &events,
+        &run_folder,
+        &options,
+        &extra_files,
+        &outgoing,
+        &say,
+    );
     let code = match outputs {
         Ok(outputs) => {
             console
@@ -538,7 +560,7 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
                 key = suggestion.key();
                 say.line(&format!("{key}:"));
             }
-            say.line(&format!("  - {suggestion}"));
+            say.line(&format!("  {suggestion}"));
         }
     }
     if std::env::var_os("GITHUB_ACTIONS").is_some() && text {
@@ -574,18 +596,26 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
     }
 }
 
+/// What runs is ended within this after the first signal; then the reports are written without it.
+const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
+
+async fn grace_is_over(stop: &crate::system::Stop) {
+    stop.asked().await;
+    tokio::time::sleep(GRACE).await;
+}
+
 /// Reports are scanned as bytes before they are written.
 fn write_reports(
     events: &[Event],
-    folder: &RunFolder,
+    folder: &Path,
     options: &Options,
     extra: &Extra,
-    context: &RunContext,
+    outgoing: &Outgoing,
     say: &Say,
 ) -> Result<Outputs, i32> {
     let mut failed = None;
     let mut write = |path: &Path, bytes: &[u8]| {
-        if let Err(error) = context.outgoing.write(path, bytes) {
+        if let Err(error) = outgoing.write(path, bytes) {
             let code = if matches!(error, store::LeakOrIo::Leak { .. }) {
                 exit::LEAK
             } else {
@@ -595,7 +625,7 @@ fn write_reports(
         }
     };
     for (name, bytes) in report::render_all(events, &Options::default()) {
-        write(&folder.path().join(&name), &bytes);
+        write(&folder.join(&name), &bytes);
         if name == "junit.xml"
             && let Some(path) = &extra.junit
         {
@@ -604,7 +634,7 @@ fn write_reports(
         if name == "report.html"
             && let Some(path) = &extra.html
         {
-            let base = folder.path().to_owned();
+            let base = folder.to_owned();
             let inline = move |file: &str| std::fs::read(base.join(file)).ok();
             let html = report::html::render_with(
                 events,
@@ -613,6 +643,9 @@ fn write_reports(
             );
             write(path, html.as_bytes());
         }
+    }
+    for (name, text) in tutorial_index(events) {
+        write(&folder.join(name), text.as_bytes());
     }
     if let Some(code) = failed {
         return Err(code);
@@ -633,6 +666,53 @@ fn write_reports(
             .or_else(|| at("report.html")),
         json: at("report.json"),
     })
+}
+
+/// One page over the tutorials of scenarios that wish one, as HTML and Markdown.
+fn tutorial_index(events: &[Event]) -> Vec<(&'static str, String)> {
+    let wished: std::collections::BTreeSet<&str> = events
+        .iter()
+        .filter(|e| e.attempt == 1 && matches!(&e.what, What::ScenarioStarted(s) if s.tutorial))
+        .map(|e| e.scenario.as_str())
+        .collect();
+    let told: Vec<(&str, crate::tutorial::Tutorial)> = wished
+        .into_iter()
+        .map(|id| {
+            let own: Vec<Event> = events
+                .iter()
+                .filter(|e| e.scenario == id)
+                .cloned()
+                .collect();
+            (id, crate::tutorial::curate(&own))
+        })
+        .collect();
+    if told.is_empty() {
+        return Vec::new();
+    }
+    let entries: Vec<crate::tutorial::index::Entry> = told
+        .iter()
+        .map(|(id, tutorial)| crate::tutorial::index::Entry {
+            id,
+            tutorial,
+            folder: id,
+            picture: None,
+        })
+        .collect();
+    let suite = events.iter().find_map(|e| match &e.what {
+        What::RunStarted(run) => Some(run.suite.as_str()),
+        _ => None,
+    });
+    let title = format!("Tutorials of {}", suite.unwrap_or("this suite"));
+    vec![
+        (
+            "tutorials.html",
+            crate::tutorial::index::html(&title, &entries),
+        ),
+        (
+            "tutorials.md",
+            crate::tutorial::index::markdown(&title, &entries),
+        ),
+    ]
 }
 
 /// Tutorials of scenarios that wish one, where they lie.

@@ -1,40 +1,17 @@
 //! `rehearsal scan`: searches files for values of known credentials and for key-like text.
 
-use std::path::PathBuf;
-
-use crate::secrets::{Scanner, Scrubber, Sources, Vault, suspicious, suspicious_tree};
+use crate::secrets::{Scanner, suspicious, suspicious_tree};
 
 use super::args::ScanArgs;
 use super::exit;
+use super::known::known_secrets;
 use super::say::Say;
 use super::settings::Effective;
 
 pub fn scan(args: &ScanArgs, say: &Say) -> i32 {
     // Without a suite only key-like text can be found, and the values the environment names.
     let effective = Effective::find(args.suite.as_deref()).ok();
-    let scrubber = Scrubber::new();
-    let mut known = 0;
-    if let Some(effective) = &effective {
-        let suite = effective.suite();
-        let vault =
-            Vault::of_user(|name| std::env::var_os(name).map(PathBuf::from)).filter(Vault::exists);
-        let mut sources = Sources::new(effective.file.credentials.clone()).vault(vault);
-        let mut names: Vec<String> = suite
-            .scenarios
-            .iter()
-            .flat_map(|s| s.credentials.iter().map(|c| c.value.clone()))
-            .collect();
-        names.sort();
-        names.dedup();
-        for name in names {
-            sources.want(&name, "password");
-            // A credential that can't be loaded can't be searched for; `doctor` says why.
-            if let Ok(credential) = sources.load(&name) {
-                credential.register(&scrubber);
-                known += 1;
-            }
-        }
-    }
+    let (scrubber, known) = effective.as_ref().map(known_secrets).unwrap_or_default();
     let scanner = Scanner::new(&scrubber);
     let (mut files, mut bad) = (0, false);
     for path in &args.paths {

@@ -9,11 +9,12 @@ pub fn schema(args: &SchemaArgs, say: &Say) -> i32 {
         "scenario" => crate::scenario::schema(),
         "fixture" => crate::scenario::fixture_schema(),
         "report" => crate::report::json::schema(),
+        "tutorial" => crate::tutorial::json_schema(),
         other => {
             return say.fail(
                 exit::USAGE,
                 &format!(
-                    "there is no schema called `{other}`; there are scenario, fixture and report"
+                    "there is no schema called `{other}`; there are scenario, fixture, report and tutorial"
                 ),
             );
         }

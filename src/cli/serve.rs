@@ -164,6 +164,7 @@ fn means(
         locale: effective.file.browser.locale.clone(),
         time_zone: effective.file.browser.time_zone.clone(),
         masks: effective.masks(),
+        budget: effective.file.budget.limits(),
         network: effective.network(),
         scrubber,
         stop,

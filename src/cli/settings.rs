@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::driver::{BrowserKind, LaunchSettings, Sandbox};
-use crate::scenario::{Mask, MaskWhat, NetworkMode, Pattern, Settings, Suite, find_root};
+use crate::scenario::{Budget, Mask, MaskWhat, NetworkMode, Pattern, Settings, Suite, find_root};
 use crate::text::Problem;
 
 use super::args::BrowserArgs;
@@ -154,6 +154,18 @@ impl Effective {
             Some("tunnel") => NetworkMode::Tunnel,
             _ => NetworkMode::Inspect,
         }
+    }
+
+    /// Limits of the settings, where a scenario sets none of its own.
+    pub fn fill_budget(&self, budget: &mut Budget) {
+        let file = &self.file.budget;
+        budget.actions = budget.actions.or(file.actions);
+        budget.model_calls = budget.model_calls.or(file.model_calls);
+        budget.tokens = budget.tokens.or(file.tokens);
+        // Checked when the file was read.
+        budget.time = budget
+            .time
+            .or_else(|| crate::scenario::parse_duration(file.time.as_deref()?));
     }
 
     /// Masks of the settings; each was checked when the file was read.

@@ -1,6 +1,7 @@
 //! One BiDi connection: every command with its own deadline and a typed error.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -17,7 +18,15 @@ pub const DEADLINE: Duration = Duration::from_secs(10);
 pub struct Connection {
     bidi: BiDi,
     lost: Arc<watch::Sender<bool>>,
+    unanswered: Arc<AtomicBool>,
 }
+
+/// A server may be slow without the browser being at fault.
+const WAITS_FOR_SERVERS: [&str; 3] = [
+    "browsingContext.navigate",
+    "browsingContext.reload",
+    "browsingContext.traverseHistory",
+];
 
 /// Does the answer keep the objects it names alive?
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,6 +64,7 @@ impl Connection {
         Self {
             bidi,
             lost: Arc::new(watch::Sender::new(false)),
+            unanswered: Arc::default(),
         }
     }
 
@@ -65,6 +75,12 @@ impl Connection {
     /// Turns `true` once, when browser or driver are gone.
     pub fn lost(&self) -> watch::Receiver<bool> {
         self.lost.subscribe()
+    }
+
+    /// A command was left without its answer: a page or the browser hangs, and whatever comes
+    /// next on this browser may hang with it.
+    pub fn is_doubtful(&self) -> bool {
+        self.unanswered.load(Ordering::Relaxed)
     }
 
     pub(super) fn mark_lost(&self) {
@@ -86,10 +102,15 @@ impl Connection {
             answer = tokio::time::timeout(deadline, self.bidi.send_raw(method, params)) => answer,
         };
         match answer {
-            Err(_) => Err(DriverError::Timeout {
-                command: method,
-                after: deadline,
-            }),
+            Err(_) => {
+                if !WAITS_FOR_SERVERS.contains(&method) {
+                    self.unanswered.store(true, Ordering::Relaxed);
+                }
+                Err(DriverError::Timeout {
+                    command: method,
+                    after: deadline,
+                })
+            }
             Ok(Ok(value)) => Ok(value),
             Ok(Err(error)) if is_closed(&error.message) => {
                 self.mark_lost();

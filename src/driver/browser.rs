@@ -61,7 +61,21 @@ impl Browser {
     /// Starts a driver and a browser of our own.
     pub async fn launch(settings: &LaunchSettings) -> Result<Self, DriverError> {
         let until = Instant::now() + settings.start_limit;
-        let running = launch::start_driver(settings, until).await?;
+        let running = match launch::start_driver(settings, until).await {
+            Ok(running) => running,
+            Err(error) => {
+                // The commonest reason deserves its own line.
+                if matches!(error, DriverError::NotStarted { .. }) {
+                    let (driver, browser) =
+                        (settings.driver.as_deref(), settings.browser.as_deref());
+                    let found = super::find::find(settings.kind, driver, browser)?;
+                    if let Ok(versions) = found.versions().await {
+                        found.compare(&versions)?;
+                    }
+                }
+                return Err(error);
+            }
+        };
         let RunningDriver {
             process,
             address,
@@ -72,7 +86,6 @@ impl Browser {
             Ok(driver) => driver,
             Err(error) => {
                 let _ = process.kill().await;
-                // The commonest reason deserves its own line.
                 if let Ok(versions) = found.versions().await {
                     found.compare(&versions)?;
                 }
@@ -156,6 +169,11 @@ impl Browser {
         *self.lost().borrow()
     }
 
+    /// Lost, or a command went unanswered: not to be used for another scenario.
+    pub fn is_doubtful(&self) -> bool {
+        self.is_lost() || self.shared.connection.is_doubtful()
+    }
+
     /// The process group of driver and browser; `None` for a driver that is not ours.
     pub async fn process_group(&self) -> Option<i32> {
         let session = self.session.lock().await;
@@ -182,7 +200,7 @@ impl Browser {
         let Some(session) = self.session.lock().await.take() else {
             return Ok(());
         };
-        let lost = self.is_lost();
+        let lost = self.is_doubtful();
         self.shared.connection.mark_lost();
         end(session, at_once || lost).await
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 
 use super::bidi::{Connection, DEADLINE};
@@ -96,26 +97,23 @@ impl UserContext {
             Downloads::Deny => json!({"type": "denied"}),
             Downloads::Folder(path) => json!({"type": "allowed", "destinationFolder": path}),
         };
-        self.send(
+        let mut commands = vec![self.send(
             "browser.setDownloadBehavior",
             json!({"downloadBehavior": behaviour, "userContexts": contexts}),
-        )
-        .await?;
+        )];
         if let Some(locale) = &settings.locale {
-            self.send(
+            commands.push(self.send(
                 "emulation.setLocaleOverride",
                 json!({"locale": locale, "userContexts": contexts}),
-            )
-            .await?;
+            ));
         }
         if let Some(zone) = &settings.time_zone {
-            self.send(
+            commands.push(self.send(
                 "emulation.setTimezoneOverride",
                 json!({"timezone": zone, "userContexts": contexts}),
-            )
-            .await?;
+            ));
         }
-        Ok(())
+        try_join_all(commands).await.map(drop)
     }
 
     async fn send(&self, method: &'static str, params: Value) -> Result<Value, DriverError> {

@@ -210,34 +210,54 @@ impl Actions {
 
     /// Presses the keys in order and lets go in reverse: `[Control, Char('a')]`.
     pub fn chord(keys: &[Key]) -> Self {
-        let down = keys
-            .iter()
-            .map(|key| json!({"type": "keyDown", "value": key.code().to_string()}));
-        let up = keys
-            .iter()
-            .rev()
-            .map(|key| json!({"type": "keyUp", "value": key.code().to_string()}));
-        Self::keys(down.chain(up).collect())
+        Self::keys(pressed(keys))
+    }
+
+    /// Deletes what is selected (where `all`, everything is selected by keys first) and types a
+    /// text in its place.
+    pub fn type_over(text: &str, all: bool) -> Result<Self, DriverError> {
+        let mut actions = Vec::new();
+        if all {
+            actions.extend(pressed(&[Key::Control, Key::Char('a')]));
+        }
+        actions.extend(pressed(&[Key::Delete]));
+        actions.extend(typed(text)?);
+        Ok(Self::keys(actions))
     }
 
     /// Types a text. A line break presses Enter (in a one-line box that may submit its form),
     /// a tab character presses Tab.
     pub fn text(text: &str) -> Result<Self, DriverError> {
-        if text.chars().any(is_key_code) {
-            return Err(DriverError::Untypable(
-                "it holds a private-use character (U+E000 to U+E0FF) that means a key",
-            ));
-        }
-        if text.contains('\0') {
-            return Err(DriverError::Untypable("it holds a NUL character"));
-        }
-        let mut actions = Vec::new();
-        for value in strokes(text) {
-            actions.push(json!({"type": "keyDown", "value": value}));
-            actions.push(json!({"type": "keyUp", "value": value}));
-        }
-        Ok(Self::keys(actions))
+        typed(text).map(Self::keys)
     }
+}
+
+fn pressed(keys: &[Key]) -> Vec<Value> {
+    let down = keys
+        .iter()
+        .map(|key| json!({"type": "keyDown", "value": key.code().to_string()}));
+    let up = keys
+        .iter()
+        .rev()
+        .map(|key| json!({"type": "keyUp", "value": key.code().to_string()}));
+    down.chain(up).collect()
+}
+
+fn typed(text: &str) -> Result<Vec<Value>, DriverError> {
+    if text.chars().any(is_key_code) {
+        return Err(DriverError::Untypable(
+            "it holds a private-use character (U+E000 to U+E0FF) that means a key",
+        ));
+    }
+    if text.contains('\0') {
+        return Err(DriverError::Untypable("it holds a NUL character"));
+    }
+    let mut actions = Vec::new();
+    for value in strokes(text) {
+        actions.push(json!({"type": "keyDown", "value": value}));
+        actions.push(json!({"type": "keyUp", "value": value}));
+    }
+    Ok(actions)
 }
 
 fn move_to(origin: &Origin, x: f64, y: f64, duration: u32) -> Value {

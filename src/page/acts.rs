@@ -40,6 +40,8 @@ pub struct Point {
     pub y: f64,
     /// The point lies on the element's label, which passes the click on.
     pub on_label: bool,
+    /// Checked, pressed or selected at that moment; `None` for things that are none of these.
+    pub checked: Option<Tri>,
 }
 
 /// What stands between an element and an action.
@@ -82,6 +84,8 @@ struct PrepareAnswer {
     #[serde(default)]
     y: f64,
     #[serde(default)]
+    checked: Option<i64>,
+    #[serde(default)]
     via: Option<String>,
     #[serde(default)]
     reason: Option<String>,
@@ -96,6 +100,7 @@ impl PrepareAnswer {
                 x: self.x,
                 y: self.y,
                 on_label: self.via.as_deref() == Some("label"),
+                checked: self.checked.and_then(tri),
             }));
         }
         Ok(Err(match self.reason.as_deref() {
@@ -124,6 +129,24 @@ pub async fn prepare<R: Realm>(
 ) -> Result<Result<Point, Obstacle>, ReadError> {
     let answer: PrepareAnswer =
         asked(realm, context, "prepare", &on(id, [json!(purpose.word())])).await?;
+    answer.judged()
+}
+
+/// A point of a frame that has a context of its own, as seen from the document that holds the frame
+/// element `owner`: scrolled into view, and free to be pointed at or covered there.
+pub async fn through_frame<R: Realm>(
+    realm: &R,
+    context: &str,
+    owner: NodeId,
+    at: Point,
+) -> Result<Result<Point, Obstacle>, ReadError> {
+    let answer: PrepareAnswer = asked(
+        realm,
+        context,
+        "throughFrame",
+        &on(owner, [json!(at.x), json!(at.y)]),
+    )
+    .await?;
     answer.judged()
 }
 
@@ -211,8 +234,20 @@ pub struct ReadBack {
     pub value: Option<String>,
     pub length: Option<usize>,
     pub valid: Option<bool>,
+    /// Milliseconds since the document last changed.
+    pub quiet: Option<u64>,
     /// `stale`, `detached`.
     pub reason: Option<String>,
+}
+
+/// Focuses a field and selects what it holds, so that keys replace it. `false`: the focus went elsewhere.
+pub async fn enter<R: Realm>(realm: &R, context: &str, id: NodeId) -> Result<bool, ReadError> {
+    truth(realm, context, "enter", &on(id, [])).await
+}
+
+/// Takes the focus away, so that the page sees a finished edit; what the field shows then.
+pub async fn leave<R: Realm>(realm: &R, context: &str, id: NodeId) -> Result<ReadBack, ReadError> {
+    asked(realm, context, "leaveField", &on(id, [])).await
 }
 
 pub async fn read_back<R: Realm>(
@@ -229,14 +264,17 @@ pub async fn checked<R: Realm>(
     context: &str,
     id: NodeId,
 ) -> Result<Option<Tri>, ReadError> {
-    Ok(
-        match number(realm, context, "checkedState", &on(id, [])).await? as i64 {
-            0 => Some(Tri::False),
-            1 => Some(Tri::True),
-            2 => Some(Tri::Mixed),
-            _ => None,
-        },
-    )
+    let state = number(realm, context, "checkedState", &on(id, [])).await?;
+    Ok(tri(state as i64))
+}
+
+fn tri(state: i64) -> Option<Tri> {
+    match state {
+        0 => Some(Tri::False),
+        1 => Some(Tri::True),
+        2 => Some(Tri::Mixed),
+        _ => None,
+    }
 }
 
 /// The element's form, by attributes only (`form.action` can be clobbered by a field of that name).
@@ -298,6 +336,16 @@ pub async fn submitter<R: Realm>(
     }))
 }
 
+/// While on, keys that would land outside the element are stopped before the page hears of them.
+pub async fn guard<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+    on: bool,
+) -> Result<bool, ReadError> {
+    truth(realm, context, "guard", &self::on(id, [Value::Bool(on)])).await
+}
+
 /// Marks fields as never to be read (and masked in pictures), or takes the mark back.
 pub async fn protect<R: Realm>(
     realm: &R,
@@ -310,6 +358,11 @@ pub async fn protect<R: Realm>(
     call(realm, context, "protect", &arguments, None)
         .await
         .map(drop)
+}
+
+/// How many secret fields hold something.
+pub async fn held_fields<R: Realm>(realm: &R, context: &str) -> Result<usize, ReadError> {
+    Ok(number(realm, context, "heldFields", &[]).await? as usize)
 }
 
 /// Empties secret fields once their submit was answered; how many still hold something.
@@ -377,6 +430,16 @@ pub async fn scroll_by<R: Realm>(
     share: f64,
 ) -> Result<bool, ReadError> {
     truth(realm, context, "scrollBy", &[json!(at), json!(share)]).await
+}
+
+/// Puts box `at` of the last [`scrollers`] to a height in CSS pixels; did it move?
+pub async fn scroll_to<R: Realm>(
+    realm: &R,
+    context: &str,
+    at: usize,
+    top: f64,
+) -> Result<bool, ReadError> {
+    truth(realm, context, "scrollTo", &[json!(at), json!(top)]).await
 }
 
 /// An element a CSS selector found. Its id works in every call here, also where the read did not list it.
@@ -474,9 +537,20 @@ pub async fn fingerprint<R: Realm>(realm: &R, context: &str) -> Result<String, R
         .ok_or_else(|| shape("fingerprint", &value["type"]))
 }
 
-/// Milliseconds since the document last changed; the first call starts the watch.
+/// Milliseconds since the document last changed.
 pub async fn quiet_since<R: Realm>(realm: &R, context: &str) -> Result<u64, ReadError> {
     Ok(number(realm, context, "quietSince", &[]).await? as u64)
+}
+
+/// After an action: waits two frames and `more`, then says how many milliseconds ago the document last
+/// changed.
+pub async fn settled<R: Realm>(
+    realm: &R,
+    context: &str,
+    more: std::time::Duration,
+) -> Result<u64, ReadError> {
+    let more = json!(more.as_millis() as u64);
+    Ok(number(realm, context, "settled", &[more]).await? as u64)
 }
 
 fn on<const N: usize>(id: NodeId, rest: [Value; N]) -> Vec<Value> {

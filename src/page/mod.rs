@@ -18,6 +18,7 @@
 
 pub mod acts;
 mod address;
+mod columns;
 pub mod observation;
 mod observe;
 pub mod pictures;
@@ -34,4 +35,4 @@ pub use address::shown_address;
 pub use observation::*;
 pub use observe::{FRAME_DEPTH, Reading, Wave, observe};
 pub use realm::{CallFault, ReadError, Realm, call, install};
-pub use scrub::{Nothing, Scrub};
+pub use scrub::{Nothing, Scrub, replace_text};

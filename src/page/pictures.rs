@@ -1,11 +1,11 @@
 //! For pictures: where secrets show, covering them on the elements, standing still.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::acts::{asked, number};
+use super::acts::asked;
 use super::observation::Rect;
-use super::realm::{ReadError, Realm, call};
+use super::realm::{ReadError, Realm};
 
 /// A box to paint over, in whole CSS pixels of the context's viewport, rounded outwards.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,6 +21,8 @@ pub enum BoxKind {
     Field,
     /// A run of text a secret was found in.
     Text,
+    /// An element the caller named.
+    Element,
 }
 
 #[derive(Deserialize)]
@@ -31,19 +33,56 @@ struct Answer {
     stale: bool,
 }
 
-/// Boxes of secret fields and of the given marks (see [`super::Reading::marks`]). `None`: the page was
+/// When boxes are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// Before a picture: the document is made to stand still and its secret fields are covered first.
+    Before,
+    /// After it: it is let go once it was measured.
+    After,
+}
+
+/// Boxes to paint over on a picture, measured before and after it; otherwise as [`rectangles`].
+pub async fn measure<R: Realm>(
+    realm: &R,
+    context: &str,
+    generation: u32,
+    marks: &[u32],
+    nodes: &[u32],
+    moment: Moment,
+) -> Result<Option<Vec<SecretBox>>, ReadError> {
+    let call = match moment {
+        Moment::Before => "pose",
+        Moment::After => "release",
+    };
+    boxes(realm, context, call, generation, marks, nodes).await
+}
+
+/// Boxes of secret fields, of the given nodes and of the given marks (see [`super::Reading::marks`]). `None`: the page was
 /// read again since; take the marks of that read.
 pub async fn rectangles<R: Realm>(
     realm: &R,
     context: &str,
     generation: u32,
     marks: &[u32],
+    nodes: &[u32],
+) -> Result<Option<Vec<SecretBox>>, ReadError> {
+    boxes(realm, context, "rectangles", generation, marks, nodes).await
+}
+
+async fn boxes<R: Realm>(
+    realm: &R,
+    context: &str,
+    call: &'static str,
+    generation: u32,
+    marks: &[u32],
+    nodes: &[u32],
 ) -> Result<Option<Vec<SecretBox>>, ReadError> {
     let answer: Answer = asked(
         realm,
         context,
-        "rectangles",
-        &[json!(generation), json!(marks)],
+        call,
+        &[json!(generation), json!(marks), json!(nodes)],
     )
     .await?;
     if answer.stale {
@@ -61,14 +100,12 @@ pub async fn rectangles<R: Realm>(
     Ok(Some(answer.boxes.into_iter().map(boxed).collect()))
 }
 
-/// Covers secret fields on the elements themselves; how many are covered.
-pub async fn cover<R: Realm>(realm: &R, context: &str, on: bool) -> Result<usize, ReadError> {
-    Ok(number(realm, context, "cover", &[Value::Bool(on)]).await? as usize)
-}
-
-/// Stops animations and the caret, or lets them go on.
-pub async fn freeze<R: Realm>(realm: &R, context: &str, on: bool) -> Result<(), ReadError> {
-    call(realm, context, "freeze", &[Value::Bool(on)], None)
-        .await
-        .map(drop)
+/// Where a frame's content begins in its owner's viewport; `None`: the frame element is gone.
+pub async fn content_offset<R: Realm>(
+    realm: &R,
+    context: &str,
+    frame: super::NodeId,
+) -> Result<Option<(f64, f64)>, ReadError> {
+    let arguments = [json!(frame.generation), json!(frame.node)];
+    asked(realm, context, "contentOffset", &arguments).await
 }

@@ -38,14 +38,3 @@ pub async fn contains<R: Realm>(
     )
     .await
 }
-
-/// Takes the focus away from an element, so that pages see a finished edit.
-pub async fn blur<R: Realm>(realm: &R, context: &str, id: NodeId) -> Result<bool, ReadError> {
-    truth(
-        realm,
-        context,
-        "blur",
-        &[json!(id.generation), json!(id.node)],
-    )
-    .await
-}

@@ -78,6 +78,15 @@ impl Scrubbed {
     }
 }
 
+/// Replaces spans of a document's text, in order and apart; the places of its nodes follow.
+pub fn replace_text(document: &mut super::Document, spans: Vec<(Range<usize>, String)>) {
+    let replaced = Scrubbed::new(&document.text, spans);
+    for node in &mut document.nodes {
+        node.text = replaced.map(node.text.clone());
+    }
+    document.text = replaced.text;
+}
+
 fn floor(text: &str, mut at: usize) -> usize {
     at = at.min(text.len());
     while !text.is_char_boundary(at) {

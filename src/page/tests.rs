@@ -66,13 +66,14 @@ fn text(value: Value) -> Value {
 fn answer(url: &str) -> Value {
     json!({
         "v": "x", "generation": 3, "url": url, "title": "Pier", "ready": true, "focus": 1,
-        "text": "Größe\nmatrose@pier.test sign in",
+        "text": "Größe\u{7f}matrose@pier.test sign in",
         "roles": ["heading", "textbox", "button"], "tags": ["h1", "input", "button"], "frames": [["Inner"]],
-        "parent": [-1, -1, -1], "role": [0, 1, 2], "name": "\u{7f}Berth\u{7f}",
-        "start": [0, 6, 24], "end": [5, 6, 31], "rect": [0, 0, 10, 10, 0, 0, -1, -1, 1, 2, 3, 4],
-        "tag": [0, 1, 2], "flags": [1048578, 3, 1048579], "frame": [-1, 0, -1],
-        "type": [1, "text"], "testId": [], "href": [], "hints": [[1, "name_attribute", "berth"]], "value": [1, "matrose@pier.test"],
-        "options": [], "disabledBy": [], "level": [0, 1], "column": [], "unread": [], "owned": [], "suspects": 0
+        "parent": [0, 0, 0], "kind": [0, 1, 2], "kinds": [0, 0, 1048578, 1, 1, 3, 2, 2, 1048579], "name": "\u{7f}Berth\u{7f}",
+        "start": [0, 6, 18], "length": [5, 0, 7], "rect": [0, 0, 10, 10, 0, 0, -1, -1, 1, 2, 3, 4],
+        "frame": [-1, 0, -1],
+        "type": [[1], "text"], "testId": [[], ""], "href": [[], ""], "hints": [[1, 2], "berth"],
+        "value": [[1], "matrose@pier.test"], "options": [[], ""], "disabledBy": [[], ""], "level": [0, 1],
+        "column": [[], ""], "unread": [], "owned": [], "suspects": 0
     })
 }
 
@@ -191,10 +192,11 @@ async fn case_020_a_frame_the_policy_forbids_is_named_and_not_listed() {
 #[tokio::test]
 async fn an_answer_of_another_shape_is_an_error_not_a_panic() {
     for (key, value) in [
-        ("role", json!([0])),
-        ("parent", json!([1, -1, -1])),
+        ("kind", json!([0])),
+        ("parent", json!([1, 0, 0])),
         ("level", json!([99, 1])),
-        ("role", json!([0, 1, 77])),
+        ("kind", json!([0, 1, 77])),
+        ("kinds", json!([0, 0, 0, 77, 0, 0, 0, 0, 0])),
         ("generation", json!(2)),
     ] {
         let mut bad = answer("http://pier.test/");

@@ -1,19 +1,19 @@
 //! The reader's answer, and how it becomes a [`Document`].
 //!
 //! Columns instead of objects: one array per property, one entry per element, so that ten thousand
-//! controls cost a megabyte and not ten. Sparse properties are flat pairs `index, value`. Places in the
-//! text are UTF-16 offsets there and bytes here.
+//! controls cost half a megabyte and not ten; [`columns`] says how they are packed. Places in the text are
+//! UTF-16 offsets there and bytes here.
 
 use std::ops::Range;
 
 use serde::Deserialize;
 
+use super::columns::{self, SEPARATOR, Words};
 use super::observation::{Document, Hint, HintKind, Node, Rect, States, Tri, Unread, UnreadKind};
 use super::realm::{ReadError, shape};
 use super::scrub::{self, Scrub, Scrubbed};
 
 const WHAT: &str = "a read";
-const SEPARATOR: char = '\u{7f}';
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -27,59 +27,33 @@ pub(super) struct Answer {
     roles: Vec<String>,
     tags: Vec<String>,
     frames: Vec<Vec<String>>,
-    parent: Vec<i64>,
-    role: Vec<usize>,
+    /// How many elements before this one its parent stands; 0 for none.
+    parent: Vec<u32>,
+    /// Role, tag and flags of each kind of element.
+    kinds: Vec<u32>,
+    kind: Vec<usize>,
     name: String,
-    start: Vec<usize>,
-    end: Vec<usize>,
+    start: Vec<i64>,
+    length: Vec<usize>,
     rect: Vec<f64>,
-    tag: Vec<usize>,
-    flags: Vec<u32>,
+    /// Empty where no frame was read in place.
     frame: Vec<i64>,
-    r#type: Pairs<String>,
-    test_id: Pairs<String>,
-    href: Pairs<String>,
-    hints: Vec<(usize, HintKind, String)>,
-    value: Pairs<String>,
-    options: Pairs<Vec<String>>,
-    disabled_by: Pairs<String>,
-    level: Pairs<u8>,
-    column: Pairs<String>,
+    r#type: Words,
+    test_id: Words,
+    href: Words,
+    hints: Words,
+    value: Words,
+    /// A row for each option.
+    options: Words,
+    disabled_by: Words,
+    /// Pairs of an index (as a step) and a level.
+    level: Vec<i64>,
+    column: Words,
     unread: Vec<(UnreadKind, String)>,
     /// Frames of another origin: index of the frame element (-1: not listed) and its address.
     pub(super) owned: Vec<(i64, String)>,
     /// Hosts that may hide a closed root.
     pub(super) suspects: usize,
-}
-
-/// `[index, value, index, value, …]`
-struct Pairs<T>(Vec<(usize, T)>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Flat<T>(std::marker::PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for Flat<T> {
-            type Value = Vec<(usize, T)>;
-            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-                f.write_str("pairs of an index and a value")
-            }
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(
-                self,
-                mut seq: A,
-            ) -> Result<Self::Value, A::Error> {
-                let mut out = Vec::new();
-                while let Some(index) = seq.next_element::<usize>()? {
-                    let value = seq
-                        .next_element::<T>()?
-                        .ok_or_else(|| serde::de::Error::custom("an index without a value"))?;
-                    out.push((index, value));
-                }
-                Ok(out)
-            }
-        }
-        from.deserialize_seq(Flat(std::marker::PhantomData))
-            .map(Self)
-    }
 }
 
 /// A decoded document with what the pictures need: where secrets stand in its unscrubbed text.
@@ -91,15 +65,14 @@ pub(super) struct Decoded {
 }
 
 pub(super) fn parse(text: &str) -> Result<Answer, ReadError> {
-    let answer: Answer = serde_json::from_str(text).map_err(|e| shape(WHAT, e))?;
+    let mut answer: Answer = serde_json::from_str(text).map_err(|e| shape(WHAT, e))?;
+    answer.text = answer.text.replace(SEPARATOR, "\n");
+    columns::rectangles(&mut answer.rect);
     let n = answer.parent.len();
     let columns = [
-        answer.role.len(),
+        answer.kind.len(),
         answer.start.len(),
-        answer.end.len(),
-        answer.tag.len(),
-        answer.flags.len(),
-        answer.frame.len(),
+        answer.length.len(),
         answer.rect.len() / 4,
     ];
     if columns.iter().any(|&len| len != n) {
@@ -131,35 +104,36 @@ pub(super) fn decode(
 
     let mut nodes = nodes(&answer, &places, &scrubbed, &clean)?;
     let n = nodes.len();
-    for (i, v) in answer.r#type.0 {
-        at(&mut nodes, i)?.input_type = Some(v);
+    for (i, v) in answer.r#type.rows() {
+        at(&mut nodes, i)?.input_type = Some(v.to_owned());
     }
-    for (i, v) in answer.test_id.0 {
-        at(&mut nodes, i)?.test_id = Some(clean(v));
+    for (i, v) in answer.test_id.rows() {
+        at(&mut nodes, i)?.test_id = Some(clean(v.to_owned()));
     }
-    for (i, v) in answer.href.0 {
-        at(&mut nodes, i)?.href = Some(clean(v));
+    for (i, v) in answer.href.rows() {
+        at(&mut nodes, i)?.href = Some(clean(v.to_owned()));
     }
-    for (i, kind, text) in answer.hints {
-        at(&mut nodes, i)?.hints.push(Hint {
-            kind,
-            text: clean(text),
-        });
+    for (i, kind, text) in answer.hints.kinds() {
+        let kind = hint_kind(kind).ok_or_else(|| shape(WHAT, format!("a hint of kind {kind}")))?;
+        let text = clean(text.to_owned());
+        at(&mut nodes, i)?.hints.push(Hint { kind, text });
     }
-    for (i, v) in answer.value.0 {
-        at(&mut nodes, i)?.states.value = Some(clean(v));
+    for (i, v) in answer.value.rows() {
+        at(&mut nodes, i)?.states.value = Some(clean(v.to_owned()));
     }
-    for (i, v) in answer.options.0 {
-        at(&mut nodes, i)?.states.options = v.into_iter().map(&clean).collect();
+    for (i, v) in answer.options.rows() {
+        let option = clean(v.to_owned());
+        at(&mut nodes, i)?.states.options.push(option);
     }
-    for (i, v) in answer.disabled_by.0 {
-        at(&mut nodes, i)?.states.disabled_by = Some(clean(v));
+    for (i, v) in answer.disabled_by.rows() {
+        at(&mut nodes, i)?.states.disabled_by = Some(clean(v.to_owned()));
     }
-    for (i, v) in answer.level.0 {
-        at(&mut nodes, i)?.states.level = Some(v);
+    let levels = answer.level.as_chunks::<2>().0;
+    for (i, [_, level]) in columns::indices(levels.iter().map(|pair| pair[0])).zip(levels) {
+        at(&mut nodes, i)?.states.level = u8::try_from(*level).ok();
     }
-    for (i, v) in answer.column.0 {
-        at(&mut nodes, i)?.column = Some(clean(v));
+    for (i, v) in answer.column.rows() {
+        at(&mut nodes, i)?.column = Some(clean(v.to_owned()));
     }
     Ok(Decoded {
         document: Document {
@@ -213,44 +187,64 @@ fn nodes(
         .iter()
         .map(|path| path.iter().cloned().map(clean).collect())
         .collect();
-    let word = |table: &[String], i: usize| {
+    let kinds = answer.kinds.as_chunks::<3>().0;
+    let word = |table: &[String], i: u32| {
         table
-            .get(i)
+            .get(i as usize)
             .cloned()
             .ok_or_else(|| shape(WHAT, format!("word {i} of {}", table.len())))
     };
     let mut nodes = Vec::with_capacity(answer.parent.len());
-    for i in 0..answer.parent.len() {
-        let flags = answer.flags[i];
-        let span = places.bytes(answer.start[i])..places.bytes(answer.end[i]);
+    for (i, start) in columns::indices(answer.start.iter().copied()).enumerate() {
+        let &[role, tag, flags] = kinds
+            .get(answer.kind[i])
+            .ok_or_else(|| shape(WHAT, format!("kind {} of {}", answer.kind[i], kinds.len())))?;
+        let end = start.saturating_add(answer.length[i]);
+        let span = places.bytes(start)..places.bytes(end);
         let written = names.next().unwrap_or_default();
         let name = if flags & NAMED_BY_TEXT != 0 {
             answer.text.get(span.clone()).unwrap_or_default()
         } else {
             written
         };
-        let parent = u32::try_from(answer.parent[i]).ok();
-        if parent.is_some_and(|p| p as usize >= i) {
-            return Err(shape(WHAT, format!("element {i} lies before its parent")));
-        }
+        let parent = match answer.parent[i] {
+            0 => None,
+            before => Some(
+                (i as u32)
+                    .checked_sub(before)
+                    .ok_or_else(|| shape(WHAT, format!("element {i} lies before its parent")))?,
+            ),
+        };
         nodes.push(Node {
             parent,
-            role: word(&answer.roles, answer.role[i])?,
+            role: word(&answer.roles, role)?,
             name: clean(name.to_owned()),
             states: states(flags),
             text: scrubbed.map(ordered(span)),
             rect: rect(&answer.rect[i * 4..i * 4 + 4]),
-            tag: word(&answer.tags, answer.tag[i])?,
+            tag: word(&answer.tags, tag)?,
             interactive: flags & INTERACTIVE != 0,
             reachable: flags & REACHABLE != 0,
-            frames: usize::try_from(answer.frame[i])
-                .ok()
-                .and_then(|f| frames.get(f).cloned())
+            frames: answer
+                .frame
+                .get(i)
+                .and_then(|&f| frames.get(usize::try_from(f).ok()?).cloned())
                 .unwrap_or_default(),
             ..Node::default()
         });
     }
     Ok(nodes)
+}
+
+fn hint_kind(kind: i64) -> Option<HintKind> {
+    Some(match kind {
+        0 => HintKind::Title,
+        1 => HintKind::Placeholder,
+        2 => HintKind::NameAttribute,
+        3 => HintKind::Tooltip,
+        4 => HintKind::Description,
+        _ => return None,
+    })
 }
 
 fn ordered(range: Range<usize>) -> Range<usize> {

@@ -10,7 +10,7 @@ use crate::scenario::{
     self, Act, By, Fixture, FixtureKind, Flow, FormValue, Scenario, Step, Suite, Target, Value,
     Vars,
 };
-use crate::snapshot::Approved;
+use crate::snapshot::{Approved, LockedGoal};
 use crate::text::Problem;
 
 use super::confirm::confirmed;
@@ -272,9 +272,24 @@ fn one(
             )
         }))
         .collect();
-    let plans = steps.iter().any(|s| matches!(s.step.act, Act::Plan(_)))
-        || bound.steps.is_empty() && bound.goal.is_some();
-    let locked = approved.lock.as_ref().is_some_and(|l| !l.goals.is_empty());
+    let goal_written = written.goal.as_ref().map(|g| g.value.clone());
+    let mut goals: Vec<String> = before
+        .iter()
+        .chain(&steps)
+        .chain(&after)
+        .filter(|s| matches!(s.step.act, Act::Plan(_)))
+        .map(|s| goal_key(&hosts, &s.step.written, Some(s)))
+        .collect();
+    if let (true, Some(goal)) = (steps.is_empty(), &goal_written) {
+        goals.push(goal_key(&hosts, goal, None));
+    }
+    let locked = |key: &String| {
+        approved
+            .lock
+            .as_ref()
+            .is_some_and(|l| l.goal(key).is_some())
+    };
+    let needs_model = !goals.iter().all(locked);
     let planned = Planned {
         digest: digest(&bound),
         keeps,
@@ -289,10 +304,25 @@ fn one(
         changes,
         gate,
         approved: Arc::new(approved),
-        needs_model: plans && !locked,
+        goals,
+        needs_model,
+        goal_written,
         scenario: bound,
     };
     Ok((planned, warnings))
+}
+
+pub(super) fn goal_key(hosts: &[HostRule], written: &str, step: Option<&PlannedStep>) -> String {
+    let hosts: Vec<String> = hosts
+        .iter()
+        .map(|h| format!("{}://{}:{}", h.scheme, h.host, h.port))
+        .collect();
+    LockedGoal::key(
+        written,
+        hosts.iter().map(String::as_str),
+        step.and_then(|s| s.flow.as_deref()),
+        step.map_or(1, |s| s.occurrence),
+    )
 }
 
 /// A bound step keeps its words as written: they are the key of its lock.

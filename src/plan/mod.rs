@@ -60,8 +60,13 @@ pub struct Planned {
     pub approved: Arc<Approved>,
     /// SHA-256 of the bound scenario, hex: what a consent record names.
     pub digest: String,
-    /// A goal, or a `plan:` step, without an approved lock.
+    /// Lock keys of what a planner has to reach: the goal of a scenario without steps, every
+    /// `plan:` step.
+    pub goals: Vec<String>,
+    /// One of them has no approved lock.
     pub needs_model: bool,
+    /// The goal before `$(…)` is replaced: what its lock is found by.
+    pub goal_written: Option<String>,
 }
 
 impl Planned {
@@ -74,6 +79,11 @@ impl Planned {
         self.every_step()
             .flat_map(|s| build::fields_in(&s.step))
             .collect()
+    }
+
+    /// The lock key of a goal as written, alone or as a `plan:` step.
+    pub fn goal_key(&self, written: &str, step: Option<&PlannedStep>) -> String {
+        build::goal_key(&self.hosts, written, step)
     }
 
     pub fn every_step(&self) -> impl Iterator<Item = &PlannedStep> {

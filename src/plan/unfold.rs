@@ -13,6 +13,8 @@ use super::Planned;
 pub enum StepBy {
     Author,
     Fixture,
+    /// Out of an approved plan.
+    Planner,
 }
 
 /// A step with its place.
@@ -74,6 +76,10 @@ pub struct BoundFlow {
     pub source: Arc<Source>,
 }
 
+/// Gives a flow by name, bound to the variables of one use.
+pub type FlowOf<'a> =
+    &'a mut dyn FnMut(&str, &BTreeMap<String, String>) -> Result<BoundFlow, Problem>;
+
 /// Unfolds steps; `flow_of` gives a flow bound to the variables of one use. Cycles end at a depth
 /// no sane suite reaches, as a problem.
 pub fn unfold(
@@ -82,7 +88,7 @@ pub fn unfold(
     prefix: &str,
     by: StepBy,
     flow_name: Option<&str>,
-    flow_of: &mut dyn FnMut(&str, &BTreeMap<String, String>) -> Result<BoundFlow, Problem>,
+    flow_of: FlowOf<'_>,
 ) -> Result<Vec<PlannedStep>, Vec<Problem>> {
     let mut out = Vec::new();
     let mut problems = Vec::new();
@@ -114,7 +120,7 @@ fn walk(
     prefix: &str,
     by: StepBy,
     flow_name: Option<&str>,
-    flow_of: &mut dyn FnMut(&str, &BTreeMap<String, String>) -> Result<BoundFlow, Problem>,
+    flow_of: FlowOf<'_>,
     depth: usize,
     out: &mut Vec<PlannedStep>,
     problems: &mut Vec<Problem>,

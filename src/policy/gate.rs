@@ -8,6 +8,9 @@ use super::origin::Origin;
 use super::suggest::Suggestion;
 use super::writes::{SafeRequest, WriteRule};
 
+/// Why a request of a sign-in passes.
+pub const LOGIN: &str = "login";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ruling {
     Read,
@@ -68,7 +71,7 @@ impl Gate {
 
     /// For `login`: only requests to `origin` pass.
     pub fn open_login(&mut self, origin: Origin) -> WindowId {
-        self.open("login", Some(origin))
+        self.open(LOGIN, Some(origin))
     }
 
     /// Requests approved for one action, beside the declared ones; replaces earlier ones.

@@ -20,7 +20,7 @@ mod tests;
 
 pub use allow::{AllowSet, Denial, navigable};
 pub use facts::RequestFacts;
-pub use gate::{Gate, Ruling, WindowId};
+pub use gate::{Gate, LOGIN, Ruling, WindowId};
 pub use glob::Glob;
 pub use hosts::{HostError, HostRule, Scheme, mixed_scripts};
 pub use operations::operations;

@@ -25,12 +25,15 @@ pub const PENDING: i32 = 6;
 pub const INTERRUPTED: i32 = 130;
 /// Stopped by SIGTERM.
 pub const TERMINATED: i32 = 143;
+/// Stopped by SIGHUP: the terminal went away.
+pub const HUNG_UP: i32 = 129;
 
 /// Gravest first; with several reasons the first of these that occurred is the exit code.
-pub const GRAVITY: [i32; 9] = [
+pub const GRAVITY: [i32; 10] = [
     LEAK,
     INTERRUPTED,
     TERMINATED,
+    HUNG_UP,
     USAGE,
     ENVIRONMENT,
     REFUSED,
@@ -94,7 +97,7 @@ impl Class {
 pub struct Meaning {
     pub word: &'static str,
     pub class: Class,
-    /// `NotFinished` stands for 130 here; [`of_run`] makes it 143 after SIGTERM.
+    /// `NotFinished` stands for 130 here; [`of_run`] makes it that of the signal.
     pub exit: i32,
 }
 
@@ -137,8 +140,11 @@ pub fn of_run(
     recorded: Option<i32>,
 ) -> i32 {
     let stopped = interrupted.map(|signal| {
-        if signal.to_ascii_uppercase().contains("TERM") {
+        let signal = signal.to_ascii_uppercase();
+        if signal.contains("TERM") {
             TERMINATED
+        } else if signal.contains("HUP") {
+            HUNG_UP
         } else {
             INTERRUPTED
         }
@@ -194,6 +200,7 @@ mod tests {
     fn an_unfinished_scenario_exits_by_the_signal() {
         let run = |signal| of_run([Status::NotFinished, Status::Failed], None, signal, None);
         assert_eq!(run(Some("SIGTERM")), TERMINATED);
+        assert_eq!(run(Some("SIGHUP")), HUNG_UP);
         assert_eq!(run(Some("SIGINT")), INTERRUPTED);
         assert_eq!(run(None), INTERRUPTED);
     }

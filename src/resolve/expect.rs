@@ -229,17 +229,15 @@ fn element(wanted: &ElementExpect, observation: &Observation, line: &Expectation
 }
 
 fn no_element(wanted: &ElementExpect, observation: &Observation, line: &Expectation) -> Checked {
-    let found = match find_all(
+    // A scope that is gone holds nothing.
+    let found = find_all(
         observation,
         &wanted.target,
         Verb::Expect,
         &line.within,
         wanted.contains,
-    ) {
-        Ok(found) => found,
-        // A scope that is gone holds nothing.
-        Err(_) => Vec::new(),
-    };
+    )
+    .unwrap_or_default();
     let with_states = found
         .into_iter()
         .filter_map(|id| observation.node(id))

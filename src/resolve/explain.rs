@@ -22,59 +22,95 @@ pub fn describe(role: &str, name: &str) -> String {
 
 /// The nearest place a person would name: `dialog "Welcome"`, `row "Order 7"`, `navigation`.
 pub fn place_of(observation: &Observation, id: NodeId) -> Option<String> {
+    let own = observation.node(id).map(|n| fold_case(&n.name));
     observation
         .ancestors(id)
-        .find(|(_, n)| tells_place(n))
+        // A cell or item that holds nothing else tells no more than the thing itself.
+        .find(|(_, n)| tells_place(n) && own != Some(fold_case(&n.name)))
         .map(|(id, n)| {
+            let role = place_word(n);
             if !n.name.is_empty() {
-                return describe(&n.role, &n.name);
+                return describe(role, &n.name);
             }
             match observation.nodes().find(|(h, c)| {
                 c.role == "heading" && observation.ancestors(*h).any(|(a, _)| a == id)
             }) {
-                Some((_, heading)) => describe(&n.role, &heading.name),
-                None => n.role.clone(),
+                Some((_, heading)) => describe(role, &heading.name),
+                None => match told_by(observation, id, n) {
+                    Some(words) => describe(role, &words),
+                    None => role.to_owned(),
+                },
             }
         })
 }
 
+/// The words a person would tell an unnamed row or item by: its first cell, or how it begins.
+fn told_by(observation: &Observation, id: NodeId, node: &Node) -> Option<String> {
+    let text = match node.role.as_str() {
+        "row" => observation
+            .nodes()
+            .find(|(cell, c)| {
+                matches!(c.role.as_str(), "rowheader" | "cell" | "gridcell")
+                    && observation
+                        .ancestors(*cell)
+                        .next()
+                        .is_some_and(|(row, _)| row == id)
+            })
+            .map_or("", |(cell, _)| observation.text_of(cell)),
+        "listitem" | "article" => observation.text_of(id),
+        _ => "",
+    };
+    let words: Vec<&str> = text.split_whitespace().take(6).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// The word a `within:` names a place by.
+pub(super) fn place_word(node: &Node) -> &str {
+    match (node.role.as_str(), node.tag.as_str()) {
+        ("generic", "header") => "header",
+        ("generic", "footer") => "footer",
+        (role, _) => role,
+    }
+}
+
 pub(super) fn is_place(node: &Node) -> bool {
-    matches!(
-        node.role.as_str(),
-        "dialog"
-            | "alertdialog"
-            | "region"
-            | "navigation"
-            | "banner"
-            | "contentinfo"
-            | "main"
-            | "complementary"
-            | "form"
-            | "search"
-            | "row"
-            | "listitem"
-            | "article"
-            | "group"
-            | "toolbar"
-            | "menu"
-            | "menubar"
-            | "table"
-            | "grid"
-            | "list"
-            | "listbox"
-            | "tabpanel"
-            | "radiogroup"
-            | "figure"
-            | "tree"
-            | "treeitem"
-            | "cell"
-            | "gridcell"
-            | "alert"
-            | "status"
-            | "tablist"
-            | "option"
-            | "iframe"
-    )
+    place_word(node) != node.role
+        || matches!(
+            node.role.as_str(),
+            "dialog"
+                | "alertdialog"
+                | "region"
+                | "navigation"
+                | "banner"
+                | "contentinfo"
+                | "main"
+                | "complementary"
+                | "form"
+                | "search"
+                | "row"
+                | "listitem"
+                | "article"
+                | "group"
+                | "toolbar"
+                | "menu"
+                | "menubar"
+                | "table"
+                | "grid"
+                | "list"
+                | "listbox"
+                | "tabpanel"
+                | "radiogroup"
+                | "figure"
+                | "tree"
+                | "treeitem"
+                | "cell"
+                | "gridcell"
+                | "alert"
+                | "status"
+                | "tablist"
+                | "option"
+                | "iframe"
+        )
 }
 
 /// Places worth printing: all but the anonymous boxes every page is full of.
@@ -160,9 +196,8 @@ pub(super) fn not_found(
                 describe(&other.role, &other.name)
             ));
         }
-        if let Some(unnamed) = unnamed_help(pool) {
-            help.push(unnamed);
-        }
+        help.extend(unnamed_help(observation, pool));
+        help.extend(closed_menu_help(observation, query.verb, role.as_deref()));
         let plain = observation
             .documents
             .iter()
@@ -213,16 +248,43 @@ fn hint_help(pool: &[(NodeId, &Node, Fit)], wanted: &str) -> Option<String> {
     })
 }
 
-fn unnamed_help(pool: &[(NodeId, &Node, Fit)]) -> Option<String> {
-    let unnamed: Vec<&str> = pool
+fn unnamed_help(observation: &Observation, pool: &[(NodeId, &Node, Fit)]) -> Option<String> {
+    let unnamed: Vec<String> = pool
         .iter()
         .filter(|(_, n, _)| n.interactive && n.reachable && n.name.is_empty())
-        .map(|(_, n, _)| n.role.as_str())
+        .map(|(id, n, _)| match place_of(observation, *id) {
+            Some(place) => format!("{} in {place}", n.role),
+            None => n.role.clone(),
+        })
         .collect();
-    let role = *unnamed.first()?;
-    Some(match unnamed.len() {
-        1 => format!("one {role} here has no accessible name"),
-        n => format!("{n} controls here have no accessible name ({role}, …)"),
+    match unnamed.as_slice() {
+        [] => None,
+        [one] => Some(format!("one {one} has no accessible name")),
+        [first, ..] => Some(format!(
+            "{} controls here have no accessible name ({first}, …)",
+            unnamed.len()
+        )),
+    }
+}
+
+/// What is missing may wait in a menu that is closed or needs the pointer.
+fn closed_menu_help(observation: &Observation, verb: Verb, role: Option<&str>) -> Option<String> {
+    let in_menus = match role {
+        Some(role) => role.starts_with("menuitem") || role == "menu",
+        None => matches!(verb, Verb::Click | Verb::Check),
+    };
+    let opener = observation.nodes().map(|(_, n)| n).find(|n| {
+        n.reachable
+            && n.states.has_popup
+            && n.states.expanded != Some(true)
+            && !n.name.is_empty()
+            && matches!(n.role.as_str(), "menuitem" | "button" | "link" | "tab")
+    })?;
+    in_menus.then(|| {
+        format!(
+            "{} opens a menu: `hover:` or `click:` it in a step before",
+            describe(&opener.role, &opener.name)
+        )
     })
 }
 
@@ -374,11 +436,13 @@ pub(super) fn nearest(
     if wanted.is_empty() {
         return Vec::new();
     }
+    // A sentence names things loosely: what comes nearest is worth showing even if it is far.
+    let least = if query.sentence { 0.05 } else { 0.3 };
     let mut ranked: Vec<(f64, NodeId)> = pool
         .iter()
         .filter(|(id, n, _)| *id != but && n.reachable && !n.name.is_empty())
         .map(|(id, n, fit)| (likeness(&wanted, &n.name) - fit.cost(), *id))
-        .filter(|(score, _)| *score >= 0.3)
+        .filter(|(score, _)| *score >= least)
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     ranked

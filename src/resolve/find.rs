@@ -29,6 +29,10 @@ enum Rung {
     Plain,
     /// Sentences only: the name's words stand in the phrase, or the phrase's in the name.
     Words,
+    /// Rows, items and the like seldom have a name of their own: the whole text they hold.
+    Content,
+    /// The only one of them whose text holds the words.
+    ContentWords,
     Other(Chooser),
 }
 
@@ -37,7 +41,8 @@ impl Rung {
         match self {
             Self::Exact => Chooser::Exact,
             Self::Folded => Chooser::Folded,
-            Self::Plain | Self::Words => Chooser::Near,
+            Self::Plain | Self::Words | Self::ContentWords => Chooser::Near,
+            Self::Content => Chooser::Text,
             Self::Other(chooser) => chooser,
         }
     }
@@ -53,7 +58,10 @@ struct Match {
 
 impl Match {
     fn score(&self) -> f64 {
-        let words = if self.rung == Rung::Words { 0.04 } else { 0.0 };
+        let words = match self.rung {
+            Rung::Words | Rung::ContentWords => 0.04,
+            _ => 0.0,
+        };
         self.rung.chooser().score() - words - self.fit.cost()
     }
 }
@@ -68,13 +76,20 @@ pub fn resolve(observation: &Observation, query: &Query) -> Result<Pick, Miss> {
     for rung in rungs(query) {
         let hits: Vec<Match> = pool
             .iter()
-            .filter(|(_, node, _)| holds(query.target, node, rung))
+            .filter(|(id, node, _)| holds(observation, query.target, *id, node, rung))
             .map(|(id, _, fit)| Match {
                 id: *id,
                 rung,
                 fit: *fit,
             })
             .collect();
+        let hits = match rung {
+            Rung::Content | Rung::ContentWords => {
+                let inner = innermost(observation, ids(&hits));
+                hits.into_iter().filter(|m| inner.contains(&m.id)).collect()
+            }
+            _ => hits,
+        };
         let (reachable, hidden): (Vec<_>, Vec<_>) = hits
             .into_iter()
             .partition(|m| observation.node(m.id).is_some_and(|n| n.reachable));
@@ -101,6 +116,15 @@ fn rungs(query: &Query) -> Vec<Rung> {
         By::Name { .. } if query.sentence => {
             vec![Rung::Exact, Rung::Folded, Rung::Plain, Rung::Words]
         }
+        By::Name {
+            role: Some(role), ..
+        } if named_by_content(role) => vec![
+            Rung::Exact,
+            Rung::Folded,
+            Rung::Plain,
+            Rung::Content,
+            Rung::ContentWords,
+        ],
         By::Name { .. } => vec![Rung::Exact, Rung::Folded, Rung::Plain],
         By::TestId(_) => vec![Rung::Other(Chooser::TestId)],
         By::Text(_) => vec![Rung::Other(Chooser::Text)],
@@ -113,6 +137,8 @@ fn pool<'a>(observation: &'a Observation, query: &Query, scopes: &[Vec<NodeId>])
     observation
         .nodes()
         .filter(|(id, _)| inside_all(observation, *id, scopes))
+        // A hidden file field is listed for uploads; to everything else it is not there.
+        .filter(|(_, node)| query.verb == Verb::Upload || !is_hidden_file_field(node))
         .filter_map(|(id, node)| {
             let fit = match &query.target.by {
                 By::Name {
@@ -132,9 +158,48 @@ fn pool<'a>(observation: &'a Observation, query: &Query, scopes: &[Vec<NodeId>])
         .collect()
 }
 
-fn holds(target: &Target, node: &Node, rung: Rung) -> bool {
+fn is_hidden_file_field(node: &Node) -> bool {
+    node.rect.is_none() && node.input_type.as_deref() == Some("file")
+}
+
+/// Roles that hold things and take no name from what they hold (WAI-ARIA 1.2 "Name From: author").
+fn named_by_content(role: &str) -> bool {
+    matches!(
+        role,
+        "listitem"
+            | "article"
+            | "group"
+            | "region"
+            | "form"
+            | "figure"
+            | "status"
+            | "alert"
+            | "log"
+            | "paragraph"
+            | "tabpanel"
+            | "dialog"
+            | "banner"
+            | "contentinfo"
+            | "table"
+            | "list"
+    )
+}
+
+fn holds(observation: &Observation, target: &Target, id: NodeId, node: &Node, rung: Rung) -> bool {
     match (&target.by, rung) {
         (By::Name { name: None, .. }, rung) => rung == Rung::Exact,
+        (
+            By::Name {
+                name: Some(name), ..
+            },
+            Rung::Content,
+        ) => node.name.is_empty() && fold(observation.text_of(id)) == fold(name),
+        (
+            By::Name {
+                name: Some(name), ..
+            },
+            Rung::ContentWords,
+        ) => node.name.is_empty() && contains_words(&words(observation.text_of(id)), &words(name)),
         (
             By::Name {
                 name: Some(name), ..
@@ -161,7 +226,7 @@ fn name_holds(wanted: &str, name: &str, rung: Rung) -> bool {
             let (plain_wanted, plain) = (undecorate(wanted), undecorate(name));
             !plain.is_empty() && fold_case(&plain_wanted) == fold_case(&plain)
         }
-        Rung::Other(_) => false,
+        Rung::Content | Rung::ContentWords | Rung::Other(_) => false,
     }
 }
 
@@ -249,7 +314,10 @@ fn outermost_twins_removed(observation: &Observation, matches: Vec<Match>) -> Ve
 }
 
 pub(super) fn near(observation: &Observation, id: NodeId, score: f64) -> Near {
-    let node = observation.node(id).cloned().unwrap_or_default();
+    let mut node = observation.node(id).cloned().unwrap_or_default();
+    if node.name.is_empty() && named_by_content(&node.role) {
+        node.name = crate::text::cut(&fold(observation.text_of(id)), 60);
+    }
     Near {
         id,
         role: node.role,
@@ -271,7 +339,7 @@ fn scope_of(observation: &Observation, id: NodeId) -> Vec<String> {
     let mut scope: Vec<String> = observation
         .ancestors(id)
         .filter(|(_, node)| explain::tells_place(node))
-        .map(|(_, node)| explain::describe(&node.role, &node.name))
+        .map(|(_, node)| explain::describe(explain::place_word(node), &node.name))
         .collect();
     scope.reverse();
     scope
@@ -317,7 +385,7 @@ pub fn find_all(
     {
         let hits: Vec<NodeId> = pool
             .iter()
-            .filter(|(_, n, _)| holds(target, n, rung))
+            .filter(|(id, n, _)| holds(observation, target, *id, n, rung))
             .map(|(id, ..)| *id)
             .collect();
         if !hits.is_empty() {
@@ -417,6 +485,17 @@ fn scope_matches(observation: &Observation, target: &Target) -> Vec<NodeId> {
         })
         .map(|(id, _)| *id)
         .collect();
+    if by_words.is_empty()
+        && role.is_none()
+        && let Some(role) = crate::scenario::role_word(name)
+    {
+        // A bare role word: `within: navigation`.
+        return observation
+            .nodes()
+            .filter(|(_, n)| role_matches(role, n))
+            .map(|(id, _)| id)
+            .collect();
+    }
     innermost(observation, by_words)
 }
 

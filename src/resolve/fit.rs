@@ -25,7 +25,7 @@ impl Fit {
     }
 }
 
-const PRESSABLE: &[&str] = &[
+pub(super) const PRESSABLE: &[&str] = &[
     "button",
     "link",
     "menuitem",
@@ -38,7 +38,7 @@ const PRESSABLE: &[&str] = &[
     "switch",
     "treeitem",
 ];
-const TEXT_FIELDS: &[&str] = &["textbox", "searchbox", "spinbutton"];
+pub(super) const TEXT_FIELDS: &[&str] = &["textbox", "searchbox", "spinbutton"];
 const BOXES: &[&str] = &[
     "checkbox",
     "radio",
@@ -66,15 +66,13 @@ pub fn fits(verb: Verb, node: &Node) -> Option<Fit> {
             }
         }
         Verb::Fill | Verb::Form => {
+            let form = verb == Verb::Form;
+            let list = role == "combobox" && (node.tag != "select" || form);
+            let choice = form
+                && (BOXES.contains(&role) || matches!(role, "radiogroup" | "listbox" | "group"));
             if TEXT_FIELDS.contains(&role) && !file || is_typed_input(node) {
                 Some(Fit::Best)
-            } else if role == "combobox" && (node.tag != "select" || verb == Verb::Form)
-                || role == "slider"
-            {
-                Some(Fit::Second)
-            } else if verb == Verb::Form
-                && (BOXES.contains(&role) || matches!(role, "radiogroup" | "listbox"))
-            {
+            } else if list || choice || role == "slider" {
                 Some(Fit::Second)
             } else if node.interactive && node.states.multiline {
                 Some(Fit::Last)
@@ -85,6 +83,8 @@ pub fn fits(verb: Verb, node: &Node) -> Option<Fit> {
         Verb::Select => match role {
             "combobox" | "listbox" => Some(Fit::Best),
             "radiogroup" | "menu" | "tablist" | "tree" => Some(Fit::Second),
+            // A fieldset of radio buttons has no role of its own.
+            "group" => Some(Fit::Last),
             "button" | "textbox" if node.states.has_popup => Some(Fit::Second),
             _ => None,
         },
@@ -148,6 +148,9 @@ pub fn role_matches(wanted: &str, node: &Node) -> bool {
         "img" => node.role == "image",
         "textbox" => node.role == "searchbox" || is_typed_input(node),
         "presentation" => node.role == "none",
+        // Inside an article or main they are no landmarks, but authors see and name them all the same.
+        "banner" => node.tag == "header" && node.role == "generic",
+        "contentinfo" => node.tag == "footer" && node.role == "generic",
         "text" => true,
         _ => false,
     }

@@ -172,12 +172,32 @@ impl AttemptRun<'_> {
     ) -> Result<Done, Fault> {
         // A re-rendered element is looked up again; the action itself is carried out at most once.
         let until = Instant::now() + self.timeout_of(step);
+        let (mut pictured, mut said) = (false, false);
         loop {
             let Some(Ready { pick, prepared }) = self.ready(step, wanted, &primitive).await? else {
                 return Ok(Done::skipped());
             };
+            // A tutorial shows the control where it is clicked, and the click may take the page away.
+            if self.planned.scenario.tutorial.is_some()
+                && matches!(primitive, Primitive::Click | Primitive::Submit)
+                && prepared.scrolled()
+                && !pictured
+            {
+                pictured = true;
+                self.acted_at(&self.broker.aimed(&prepared));
+                self.picture(&step.place).await;
+                // The picture took its time: aim anew.
+                continue;
+            }
+            if !said {
+                said = true;
+                let observation = self.broker.last().unwrap_or_default();
+                self.say_resolved(step, wanted, &pick, &observation);
+            }
+            let node = prepared.node().clone();
             match self.broker.perform(prepared, &primitive).await? {
                 Ok(effect) => {
+                    self.filled(&primitive, &node);
                     self.said_acted(
                         step,
                         primitive.word(),
@@ -434,6 +454,7 @@ impl AttemptRun<'_> {
         lines: &[crate::scenario::Expectation],
         within: Duration,
     ) -> Result<(), Fault> {
+        self.mend_while_waiting(lines, within).await?;
         let facts = Facts {
             data: &self.data,
             downloads: &self.downloads,
@@ -454,7 +475,8 @@ impl AttemptRun<'_> {
             "expectation",
             format!("`{line}` did not hold within {} s", within.as_secs_f32()),
         )
-        .seen(seen))
+        .seen(seen)
+        .seen(self.tabs_left_aside()))
     }
 
     async fn extract(
@@ -542,7 +564,7 @@ fn for_field(node: &Node, value: &FormValue) -> Result<Primitive, String> {
         node.role.as_str(),
         "checkbox" | "radio" | "switch" | "menuitemcheckbox" | "menuitemradio"
     );
-    let list_like = matches!(node.role.as_str(), "listbox" | "radiogroup")
+    let list_like = matches!(node.role.as_str(), "listbox" | "radiogroup" | "group")
         || node.role == "combobox" && node.tag == "select"
         || node.role == "combobox" && !matches!(node.tag.as_str(), "input" | "textarea");
     Ok(match value {

@@ -18,10 +18,12 @@ use crate::scenario::{Act, EndStatus, Extract, Keep, Picture, say_english as say
 use super::act::Done;
 use super::emit::Attempt;
 use super::failure::Fault;
+use super::goal::Reached;
 use super::human::Human;
 use super::keeping::Keeping;
 use super::locks::LockWork;
 use super::look::{self, EndState, Facts};
+use super::mend::Filled;
 use super::settings::RunContext;
 
 /// Everything one attempt holds. Owns its broker; nothing of it outlives the attempt.
@@ -39,17 +41,35 @@ pub struct AttemptRun<'a> {
     pub(super) tokens: u64,
     pub(super) folder: PathBuf,
     choosers: BTreeMap<String, u32>,
-    wrote: bool,
+    /// Changes that were let through.
+    pub(super) writes_sent: u32,
+    /// A step with `write:` was begun: whatever the network says, it is never done twice.
+    write_begun: bool,
+    /// Findings of the last look at the end state.
+    pub(super) last_look: Vec<crate::event::Finding>,
     /// Where the step acted last, for the picture.
     acted: Option<Effect>,
     /// Text of the page before the last action; empty once a new document came.
     before_last: String,
+    /// Addresses of tabs that opened and were not followed.
+    aside: Vec<String>,
+    /// Fills a page's start-up may still wipe.
+    pub(super) filled: Vec<Filled>,
     began: Instant,
+    /// When the attempt is cut off, whatever it is doing.
+    end_by: Option<Instant>,
+    /// Closing steps have their own time and run although the run is to stop.
+    closing: bool,
     times: BTreeMap<String, u64>,
     keeping: Keeping,
     /// The flow whose kept state this attempt rests on.
     put_back: Option<String>,
 }
+
+/// What closing steps may take.
+const CLOSING: Duration = Duration::from_secs(30);
+/// The same when somebody waits for us to stop (the whole grace is five seconds).
+const CLOSING_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +80,8 @@ pub struct Ended {
     /// Set when the browser went away: the attempt may be started again once, before any write.
     pub lost: bool,
     pub lock: Option<crate::snapshot::Lock>,
+    /// What would let through what was stopped.
+    pub suggestions: Vec<crate::policy::Suggestion>,
 }
 
 impl<'a> AttemptRun<'a> {
@@ -79,16 +101,26 @@ impl<'a> AttemptRun<'a> {
             data: Value::Object(Map::new()),
             downloads: Vec::new(),
             signed_in_by: None,
-            human: context.human.clone(),
+            human: context.human,
             lock: LockWork::new(planned.approved.clone(), context.mode),
             model_calls: 0,
             tokens: 0,
             folder,
             choosers: BTreeMap::new(),
-            wrote: false,
+            writes_sent: 0,
+            write_begun: false,
+            last_look: Vec::new(),
             acted: None,
             before_last: String::new(),
+            aside: Vec::new(),
+            filled: Vec::new(),
             began: Instant::now(),
+            end_by: planned
+                .scenario
+                .budget
+                .time
+                .map(|limit| Instant::now() + limit),
+            closing: false,
             times: BTreeMap::new(),
             keeping,
             put_back: None,
@@ -108,14 +140,19 @@ impl<'a> AttemptRun<'a> {
             tutorial_pictures: wish.and_then(|w| w.pictures),
             digest: self.planned.digest.clone(),
         }));
-        let result = self.body().await;
+        let cut = self.cut_short();
+        let result = tokio::select! {
+            biased;
+            result = self.body() => result,
+            fault = cut => Err((None, fault)),
+        };
         if let Err(fault) = self.always().await {
             self.say.note(format!(
                 "the closing steps did not all work: {}",
                 fault.failure.message
             ));
         }
-        let ended = self.verdict(result);
+        let mut ended = self.verdict(result);
         if !ended.as_expected
             && let Some(flow) = &self.put_back
         {
@@ -128,6 +165,7 @@ impl<'a> AttemptRun<'a> {
                 .map_or(Keep::Session, |(_, keep)| *keep);
             self.keeping.drop_flow(flow, keep);
         }
+        ended.suggestions = self.broker.suggestions().to_vec();
         self.save_data();
         let torn = self.broker.close().await;
         if let Err(error) = torn {
@@ -190,19 +228,34 @@ impl<'a> AttemptRun<'a> {
                 .await
                 .map_err(|fault| (Some(step.place.clone()), fault))?;
         }
-        if self.planned.steps.is_empty()
-            && let Some(goal) = self.planned.scenario.goal.clone()
-        {
-            self.reach_goal(&goal.value)
-                .await
-                .map_err(|fault| (None, fault))?;
+        let mut reached = match self.planned.scenario.goal.clone() {
+            Some(goal) if self.planned.steps.is_empty() => Some(
+                self.reach_goal(&goal.value)
+                    .await
+                    .map_err(|fault| (None, fault))?,
+            ),
+            _ => None,
+        };
+        loop {
+            if let Some(extract) = &self.planned.scenario.extract {
+                self.extract_into("extract", extract)
+                    .await
+                    .map_err(|fault| (Some("extract".into()), fault))?;
+            }
+            let end = self.end_state().await.map_err(|fault| (None, fault))?;
+            match reached.as_mut() {
+                Some(Reached::Planned(planning)) if end != EndState::Completed => self
+                    .plan_on(planning, &end)
+                    .await
+                    .map_err(|fault| (None, fault))?,
+                _ => {
+                    if let Some(reached) = reached {
+                        self.keep_plan(reached);
+                    }
+                    return Ok(end);
+                }
+            }
         }
-        if let Some(extract) = &self.planned.scenario.extract {
-            self.extract_into("extract", extract)
-                .await
-                .map_err(|fault| (Some("extract".into()), fault))?;
-        }
-        self.end_state().await.map_err(|fault| (None, fault))
     }
 
     /// Flow fixtures, in order: carried out, or put back where their state was kept.
@@ -262,6 +315,13 @@ impl<'a> AttemptRun<'a> {
     /// Steps that run whichever way the scenario ended.
     async fn always(&mut self) -> Result<(), Fault> {
         let planned = self.planned;
+        self.closing = true;
+        let within = if self.context.stop.is_asked() {
+            CLOSING_WHEN_STOPPED
+        } else {
+            CLOSING
+        };
+        self.end_by = Some(Instant::now() + within);
         for step in &planned.after {
             self.step(step).await?;
         }
@@ -287,27 +347,42 @@ impl<'a> AttemptRun<'a> {
                 }
             }),
             write: step.step.write.as_ref().map(|w| w.value.clone()),
-            by: if step.by == StepBy::Author {
-                "author".into()
-            } else {
-                "fixture".into()
-            },
+            by: match step.by {
+                StepBy::Author => "author",
+                StepBy::Fixture => "fixture",
+                StepBy::Planner => "planner",
+            }
+            .into(),
         };
         if step.step.write.is_some() {
+            self.write_begun = true;
             self.say.say_durably(What::StepStarted(started));
         } else {
             self.say.say(What::StepStarted(started));
         }
         self.acted = None;
         self.broker.begin_step(&step.step);
-        let result = self.carry_out(step).await;
+        let cut = self.cut_short();
+        let result = tokio::select! {
+            biased;
+            result = self.carry_out(step) => result,
+            fault = cut => {
+                // What it set off until then belongs into the record all the same.
+                let _ = self.judge_happenings(step);
+                // An interrupt says nothing about the line it fell on.
+                Err(if fault.status == Status::NotFinished { fault } else { fault.at(step) })
+            }
+        };
         self.broker.end_step();
         let (status, failure, notes) = match &result {
             Ok(done) if done.skipped => (Status::Skipped, None, done.notes.clone()),
             Ok(done) => (Status::Passed, None, done.notes.clone()),
-            Err(fault) => (fault.status, Some(fault.failure.clone()), Vec::new()),
+            Err(fault) => (fault.status, Some((*fault.failure).clone()), Vec::new()),
         };
-        if step.step.picture != Some(Picture::Drop) || failure.is_some() {
+        // A picture of a page that doesn't answer would only be waited for in vain once more.
+        let mute = status == Status::NotFinished
+            || failure.as_ref().is_some_and(|f| f.reason == "page_hung");
+        if !mute && (step.step.picture != Some(Picture::Drop) || failure.is_some()) {
             self.picture(&step.place).await;
         }
         self.say.say(What::StepFinished(StepFinished {
@@ -333,8 +408,26 @@ impl<'a> AttemptRun<'a> {
             .await
             .map_err(Fault::from)
             .map_err(|f| f.at(step))?;
+        if step.step.opens_tab && acted.as_ref().is_ok_and(|done| !done.skipped) {
+            let opened = self
+                .broker
+                .await_tab(self.timeout_of(step))
+                .await
+                .map_err(Fault::from)
+                .map_err(|f| f.at(step))?;
+            if !opened {
+                return Err(Fault::failed(
+                    "no_tab",
+                    "the step says it opens a tab, but none was opened",
+                )
+                .help("leave `opens: tab` out if the page stays in its tab")
+                .at(step));
+            }
+        }
         self.judge_happenings(step).map_err(|f| f.at(step))?;
-        let done = acted.map_err(|f| f.at(step))?;
+        let done = acted
+            .map_err(|f| f.seen(self.tabs_left_aside()))
+            .map_err(|f| f.at(step))?;
         if done.skipped {
             return Ok(done);
         }
@@ -381,6 +474,7 @@ impl<'a> AttemptRun<'a> {
                 .push("nothing was seen to change on the page".into());
         }
         if self.broker.documents_loaded() != documents {
+            self.filled.clear();
             self.before_last.clear();
         }
         Ok(done)
@@ -410,8 +504,17 @@ impl<'a> AttemptRun<'a> {
                 }
                 Happening::TabOpened { url, followed } => {
                     let url = crate::page::shown_address(&url);
+                    if !followed {
+                        self.aside.push(url.clone());
+                    }
                     self.say.say(What::TabOpened { url, followed });
                 }
+                Happening::TabOpenedAgain => self
+                    .say
+                    .note("the new tab could not be read; its address was opened again"),
+                Happening::TooManyTabs => self.say.note(
+                    "the page opened tabs without end; all beyond the eighth were closed at once",
+                ),
                 Happening::TabClosed => self.say.note("the page closed its tab"),
                 Happening::Download {
                     name,
@@ -433,7 +536,8 @@ impl<'a> AttemptRun<'a> {
                     url,
                     because,
                 } => {
-                    self.wrote = true;
+                    // Signing in changes nothing that a second try could double.
+                    self.writes_sent += u32::from(because != crate::policy::LOGIN);
                     self.say.say(What::Wrote {
                         method,
                         url: crate::page::shown_address(&url),
@@ -474,6 +578,16 @@ impl<'a> AttemptRun<'a> {
             }
         }
         fault.map_or(Ok(()), Err)
+    }
+
+    /// Tabs that opened and were not followed: a likely reason why something is not there.
+    pub(super) fn tabs_left_aside(&self) -> Vec<String> {
+        self.aside
+            .iter()
+            .map(|url| {
+                format!("a new tab was opened ({url}) and not followed; `opens: tab` on its step follows it")
+            })
+            .collect()
     }
 
     async fn await_download(&mut self, wanted: &str, within: Duration) -> Result<(), Fault> {
@@ -531,16 +645,20 @@ impl<'a> AttemptRun<'a> {
         // What is still on its way of the last step is its own; after that nothing is covered.
         self.broker.settle().await?;
         self.broker.close_window();
+        self.broker.release().await?;
         let lines = self.planned.scenario.expect.clone();
         if lines.is_empty() {
             return Ok(EndState::Completed);
         }
+        self.mend_while_waiting(&lines, super::find::STEP_TIMEOUT)
+            .await?;
         let say = self.say.clone();
         let facts = Facts {
             data: &self.data,
             downloads: &self.downloads,
         };
         let before = self.before_last.clone();
+        let mut last_look = Vec::new();
         let end = look::end_state(
             &mut self.broker,
             &lines,
@@ -548,9 +666,13 @@ impl<'a> AttemptRun<'a> {
             super::find::STEP_TIMEOUT,
             self.planned.scenario.second_look,
             &before,
-            |looked| say.say(What::Looked(looked)),
+            |looked| {
+                last_look.clone_from(&looked.findings);
+                say.say(What::Looked(looked));
+            },
         )
         .await?;
+        self.last_look = last_look;
         self.picture("end").await;
         // A page that moved or wrote while it was looked at is judged like a step's doing.
         let nowhere = PlannedStep::nowhere(self.planned);
@@ -614,6 +736,18 @@ impl<'a> AttemptRun<'a> {
         self.acted = Some(effect.clone());
     }
 
+    pub(super) fn clear_acted(&mut self) {
+        self.acted = None;
+    }
+
+    pub(super) fn has_acted(&self) -> bool {
+        self.acted.is_some()
+    }
+
+    pub(super) fn count_planner(&mut self) {
+        *self.choosers.entry("planner".to_owned()).or_default() += 1;
+    }
+
     pub(super) fn count(&mut self, chooser: Chooser) {
         *self.choosers.entry(chooser.word().to_owned()).or_default() += 1;
     }
@@ -622,24 +756,44 @@ impl<'a> AttemptRun<'a> {
         self.broker.must_stop() || self.context.stop.is_asked()
     }
 
-    fn stop_if_asked(&self) -> Result<(), Fault> {
-        if self.context.stop.is_asked() {
-            return Err(Fault::new(
-                Status::NotFinished,
-                "interrupted",
-                "the run was interrupted",
-            ));
+    pub(super) fn stop_if_asked(&self) -> Result<(), Fault> {
+        if self.context.stop.is_asked() && !self.closing {
+            return Err(interrupted());
         }
-        if let Some(limit) = self.planned.scenario.budget.time
-            && self.began.elapsed() > limit
-        {
-            return Err(Fault::new(
-                Status::OutOfBudget,
-                "time",
-                format!("the scenario's time of {} s is used up", limit.as_secs()),
-            ));
+        match self.end_by {
+            Some(end) if Instant::now() >= end => Err(out_of_time(self.time_limit())),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    fn time_limit(&self) -> Duration {
+        let budget = self.planned.scenario.budget.time;
+        budget.filter(|_| !self.closing).unwrap_or(CLOSING)
+    }
+
+    /// Resolves when what is being done must end now: the run is to stop, or the time is used up.
+    /// Long waits of every kind (a navigation, a model, a pause) are raced against it.
+    fn cut_short(&self) -> impl Future<Output = Fault> + Send + use<> {
+        let stop = (!self.closing).then(|| self.context.stop.clone());
+        let (end_by, limit) = (self.end_by, self.time_limit());
+        async move {
+            let asked = async {
+                match &stop {
+                    Some(stop) => drop(stop.asked().await),
+                    None => std::future::pending().await,
+                }
+            };
+            let over = async {
+                match end_by {
+                    Some(end) => tokio::time::sleep_until(end).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = asked => interrupted(),
+                () = over => out_of_time(limit),
+            }
+        }
     }
 
     pub(super) fn suite_root(&self) -> &Path {
@@ -706,7 +860,7 @@ impl<'a> AttemptRun<'a> {
                 }),
                 None,
             ),
-            Err((step, fault)) => (fault.status, Some(fault.failure), step),
+            Err((step, fault)) => (fault.status, Some(*fault.failure), step),
         };
         let reason = failure
             .as_ref()
@@ -725,7 +879,7 @@ impl<'a> AttemptRun<'a> {
                 failed_step: step,
                 as_expected,
                 signed_in_by: self.signed_in_by.clone(),
-                wrote: self.wrote,
+                wrote: self.writes_sent > 0,
                 ms: self.began.elapsed().as_millis() as u64,
                 choosers: std::mem::take(&mut self.choosers),
                 model_calls: self.model_calls,
@@ -739,9 +893,10 @@ impl<'a> AttemptRun<'a> {
         Ended {
             status,
             as_expected,
-            wrote: self.wrote,
+            wrote: self.writes_sent > 0 || self.write_begun,
             lost: reason == "browser_lost",
             lock: (as_expected && status == Status::Passed).then(|| self.lock.finished()),
+            suggestions: Vec::new(),
         }
     }
 
@@ -763,6 +918,24 @@ impl<'a> AttemptRun<'a> {
                 .step
                 .is_none_or(|n| step == Some(n.to_string().as_str()))
     }
+}
+
+/// The person or the machine asked for an end.
+pub(super) fn interrupted() -> Fault {
+    Fault::new(
+        Status::NotFinished,
+        "interrupted",
+        "the run was interrupted",
+    )
+}
+
+fn out_of_time(limit: Duration) -> Fault {
+    Fault::new(
+        Status::OutOfBudget,
+        crate::agent::Exit::Time.name(),
+        format!("the scenario's time of {} s is used up", limit.as_secs()),
+    )
+    .help("give it more with `budget: { time: 300s }`")
 }
 
 fn verb_of(act: &Act) -> &'static str {

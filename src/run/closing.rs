@@ -15,6 +15,9 @@ use super::emit::{Attempt, Stream};
 use super::settings::RunContext;
 use super::suite::attempt_folder;
 
+/// `offers`: the attempt's lock and tutorial are compared and proposed; of repeated attempts one
+/// does that for all.
+#[allow(clippy::too_many_arguments)]
 pub async fn after(
     context: &RunContext,
     stream: &Stream,
@@ -23,23 +26,36 @@ pub async fn after(
     attempt: u32,
     run: &RunFolder,
     ended: Option<&Ended>,
+    offers: bool,
 ) {
     let Ok(folder) = attempt_folder(run, planned.id(), attempt) else {
         return;
     };
     let events = stream.of_attempt(planned.id(), attempt);
-    let markdown = match super::writeup::write(context, &events, &folder) {
-        Ok(markdown) => Some(markdown),
+    let passed = ended.is_some_and(|e| e.as_expected);
+    let up = match super::writeup::write(context, planned, &events, &folder, passed).await {
+        Ok(up) => Some(up),
         Err(error) => {
             say.note(format!("the tutorial was not written: {error}"));
             None
         }
     };
-    if let Some(ended) = ended.filter(|e| e.as_expected) {
+    if let Some(up) = &up {
+        up.notes.iter().for_each(|note| say.note(note.as_str()));
+        up.calls
+            .iter()
+            .for_each(|call| say.say(What::ModelCalled(super::asking::called("tutorial", call))));
+    }
+    if let Some(ended) = ended.filter(|e| e.as_expected && offers) {
         if planned.scenario.tutorial.is_some()
-            && let Some(markdown) = &markdown
+            && let Some(up) = &up
         {
-            tutorial_verdict(context, planned, say, markdown, &folder);
+            if up.prose_holds {
+                snapshot::withdraw(&context.suite_root, planned.id(), Kind::Tutorial);
+                verdict(say, Kind::Tutorial, Verdict::Same, None, None);
+            } else {
+                tutorial_verdict(context, planned, say, &up.markdown, &folder);
+            }
         }
         if let Some(lock) = &ended.lock {
             lock_verdict(context, planned, say, lock);
@@ -73,7 +89,7 @@ fn tutorial_verdict(
             verdict(say, Kind::Tutorial, Verdict::Same, None, None);
         }
         Compared::Missing => {
-            let wanted = if context.mode.locked {
+            let wanted = if context.mode.is_strict() {
                 Verdict::Pending
             } else {
                 Verdict::Proposed
@@ -136,7 +152,7 @@ fn lock_verdict(context: &RunContext, planned: &Planned, say: &Attempt, lock: &L
     }
     let text = lock.render(id);
     let missing = planned.approved.lock.is_none();
-    let wanted = if missing && !context.mode.locked {
+    let wanted = if missing && !context.mode.is_strict() {
         Verdict::Proposed
     } else {
         Verdict::Pending

@@ -25,6 +25,8 @@ struct Shared {
     listeners: Vec<Box<dyn Listener>>,
     began: Instant,
     run_seq: u32,
+    /// `RunFinished` was said: a worker that outlives its grace has nothing to add.
+    ended: bool,
     /// Everything said so far: reports are functions of this.
     said: Vec<Event>,
 }
@@ -36,6 +38,7 @@ impl Stream {
             listeners,
             began: Instant::now(),
             run_seq: 0,
+            ended: false,
             said: Vec::new(),
         };
         Self {
@@ -80,6 +83,10 @@ impl Stream {
 
     fn say(&self, scenario: String, attempt: u32, seq: Option<u32>, what: What, durable: bool) {
         let mut shared = self.lock();
+        if shared.ended {
+            return;
+        }
+        shared.ended = matches!(what, What::RunFinished { .. });
         let seq = seq.unwrap_or_else(|| {
             shared.run_seq += 1;
             shared.run_seq

@@ -10,18 +10,18 @@ use crate::text::{Problem, render};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     pub status: Status,
-    pub failure: Failure,
+    pub failure: Box<Failure>,
 }
 
 impl Fault {
     pub fn new(status: Status, reason: &str, message: impl Into<String>) -> Self {
         Self {
             status,
-            failure: Failure {
+            failure: Box::new(Failure {
                 reason: reason.to_owned(),
                 message: message.into(),
                 ..Failure::default()
-            },
+            }),
         }
     }
 
@@ -47,10 +47,12 @@ impl Fault {
     }
 
     pub fn unfit(role: &str, name: &str, unfit: &Unfit) -> Self {
-        let mut fault = Self::failed(
-            unfit.reason(),
-            format!("{}: {}", describe(role, name), unfit.message()),
-        );
+        let status = match unfit {
+            Unfit::WrongOrigin { .. } => Status::Refused,
+            _ => Status::Failed,
+        };
+        let message = format!("{}: {}", describe(role, name), unfit.message());
+        let mut fault = Self::new(status, unfit.reason(), message);
         fault.failure.help = unfit.help();
         fault
     }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use crate::broker::{Prepared, Primitive};
 use crate::event::{Resolved, What};
 use crate::page::{NodeId, Observation};
-use crate::plan::PlannedStep;
+use crate::plan::{PlannedStep, StepBy};
 use crate::resolve::{self, Chooser, Miss, MissKind, Pick, Query};
 use crate::scenario::{By, Scope, Target, Verb};
 
@@ -23,6 +23,8 @@ pub const STEP_TIMEOUT: Duration = Duration::from_secs(5);
 const AMBIGUOUS_FOR: Duration = Duration::from_millis(1000);
 /// When a missing name is looked for further down scrollable lists.
 const SCROLL_AFTER: Duration = Duration::from_millis(1000);
+/// A search down a list may take so many times the step's time, while it still moves.
+const SEARCH_TIMES: u32 = 4;
 /// `optional` skips what has not come by then.
 const OPTIONAL_FOR: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(60);
@@ -62,6 +64,7 @@ impl AttemptRun<'_> {
         } else {
             self.timeout_of(step)
         };
+        self.mend().await?;
         let mut observation = match self.broker.last() {
             Some(last) => last,
             None => self.broker.look().await?,
@@ -74,14 +77,11 @@ impl AttemptRun<'_> {
                 .await?
             {
                 Ok(pick) => match self.broker.prepare(pick.id, primitive).await? {
-                    Ok(prepared) => {
-                        self.say_resolved(step, &pick, &observation);
-                        return Ok(Some(Ready { pick, prepared }));
-                    }
+                    Ok(prepared) => return Ok(Some(Ready { pick, prepared })),
                     Err(unfit) => {
                         let limit = self.timeout_of(step);
                         if !unfit.may_pass() || began.elapsed() >= limit || self.must_stop() {
-                            self.say_resolved(step, &pick, &observation);
+                            self.say_resolved(step, wanted, &pick, &observation);
                             return Err(Fault::unfit(&pick.role, &pick.name, &unfit));
                         }
                         last_unfit = Some((pick, unfit));
@@ -93,8 +93,13 @@ impl AttemptRun<'_> {
                     } else {
                         limit
                     };
-                    if began.elapsed() >= limit || self.must_stop() {
+                    // A search down a list goes on while it gets anywhere.
+                    let searched =
+                        began.elapsed() < limit * SEARCH_TIMES && self.broker.searching();
+                    if began.elapsed() >= limit && !searched || self.must_stop() {
                         if step.step.optional && miss.kind != MissKind::Ambiguous {
+                            // What is approved for it stays approved.
+                            self.keep_lock(step);
                             return Ok(None);
                         }
                         return Err(match last_unfit {
@@ -105,8 +110,10 @@ impl AttemptRun<'_> {
                     if began.elapsed() >= SCROLL_AFTER
                         && miss.kind == MissKind::NotFound
                         && !step.step.optional
+                        && self.broker.scroll_on().await?
                     {
-                        self.broker.scroll_on().await?;
+                        observation = self.broker.look().await?;
+                        continue;
                     }
                 }
             }
@@ -162,7 +169,6 @@ impl AttemptRun<'_> {
                 },
             )
         {
-            self.propose_lock(step, wanted, &pick);
             return Ok(Ok(pick));
         }
         // The page may still be building what the rules would find: the model is asked when it is quiet.
@@ -170,7 +176,6 @@ impl AttemptRun<'_> {
         if quiet && !*asked_model && self.may_ask_model(step) {
             *asked_model = true;
             if let Some(pick) = self.ask_model(step, wanted, sentence, observation).await? {
-                self.propose_lock(step, wanted, &pick);
                 return Ok(Ok(pick));
             }
         }
@@ -185,34 +190,24 @@ impl AttemptRun<'_> {
         observation: &Observation,
     ) -> Option<Pick> {
         let entry = self.lock_entry(step)?;
-        let (role, name) = (
-            entry.role.clone()?,
-            self.replace_vars(entry.name.as_deref()?),
-        );
-        let target = Target {
-            by: By::Name {
-                role: Some(role),
-                name: Some(name),
-                exact: false,
-            },
-            span: wanted.target.span,
-        };
+        entry.role.as_deref()?;
+        let target = self.locked_target(&entry);
+        let mut scope = self.locked_scope(&entry);
+        scope.within.extend(wanted.scope.within.iter().cloned());
+        scope.nth = scope.nth.or(wanted.scope.nth);
         let query = Query {
             target: &target,
             verb: wanted.verb,
-            scope: wanted.scope,
+            scope: &scope,
             near: false,
             sentence: false,
         };
         match resolve::resolve(observation, &query) {
-            Ok(pick) => {
-                self.keep_lock(step);
-                Some(Pick {
-                    chooser: Chooser::Locked,
-                    score: Chooser::Locked.score(),
-                    ..pick
-                })
-            }
+            Ok(pick) => Some(Pick {
+                chooser: Chooser::Locked,
+                score: Chooser::Locked.score(),
+                ..pick
+            }),
             Err(_) => {
                 self.drifted(step);
                 None
@@ -220,13 +215,26 @@ impl AttemptRun<'_> {
         }
     }
 
-    fn say_resolved(&mut self, step: &PlannedStep, pick: &Pick, observation: &Observation) {
-        self.count(pick.chooser);
-        let healed = self.healed(step);
-        let _ = observation;
+    /// How the target of a step was found; said once, when it is acted on or given up.
+    pub(super) fn say_resolved(
+        &mut self,
+        step: &PlannedStep,
+        wanted: Wanted<'_>,
+        pick: &Pick,
+        observation: &Observation,
+    ) {
+        let healed = self.settle_lock(step, wanted, pick, observation);
+        // What an approved plan names is found by its lock, however plainly it stands there.
+        let locked = step.by == StepBy::Planner && healed.is_none();
+        let chooser = if locked {
+            Chooser::Locked
+        } else {
+            pick.chooser
+        };
+        self.count(chooser);
         self.say.say(What::Resolved(Resolved {
             step: step.place.clone(),
-            chooser: pick.chooser.word().to_owned(),
+            chooser: chooser.word().to_owned(),
             role: pick.role.clone(),
             name: pick.name.clone(),
             scope: pick.scope.clone(),

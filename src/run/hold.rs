@@ -81,13 +81,13 @@ impl From<Fault> for Stopped {
     fn from(fault: Fault) -> Self {
         Self {
             status: fault.status,
-            failure: fault.failure,
+            failure: *fault.failure,
         }
     }
 }
 
 impl House {
-    pub fn new(context: RunContext, stream: Stream, folder: RunFolder) -> Self {
+    pub fn new(context: RunContext, stream: Stream, folder: Arc<RunFolder>) -> Self {
         let plan = Plan {
             scenarios: Vec::new(),
             servers: Default::default(),
@@ -293,7 +293,7 @@ impl Held<'_> {
         self.run.say.say(What::StepFinished(StepFinished {
             step: step.place.clone(),
             status: fault.map_or(Status::Passed, |f| f.status),
-            failure: fault.map(|f| f.failure.clone()),
+            failure: fault.map(|f| (*f.failure).clone()),
             notes: Vec::new(),
             ms: 0,
         }));

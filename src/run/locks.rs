@@ -5,14 +5,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::page::{NodeId, Observation};
 use crate::plan::PlannedStep;
-use crate::resolve::Pick;
-use crate::scenario::Verb;
+use crate::resolve::{self, Chooser, Pick, Query};
+use crate::scenario::{By, Scope, Target, Verb, parse_target};
 use crate::snapshot::{Approved, Lock, LockEntry, LockedGoal};
 
 use super::attempt::AttemptRun;
 use super::find::Wanted;
 use super::settings::Mode;
+
+/// Equal controls that are counted to find one by its number.
+const MANY: usize = 60;
 
 type Key = (Option<String>, String, u32);
 
@@ -21,6 +25,8 @@ pub struct LockWork {
     mode: Mode,
     new: Lock,
     drifted: BTreeSet<Key>,
+    /// The entry of an approved plan that is being carried out, and the goal it is of.
+    replaying: Option<(LockEntry, String)>,
 }
 
 fn key(step: &PlannedStep) -> Key {
@@ -38,7 +44,18 @@ impl LockWork {
             mode,
             new: Lock::new(),
             drifted: BTreeSet::new(),
+            replaying: None,
         }
+    }
+
+    /// The next step carries out this entry of an approved plan.
+    pub fn replaying(&mut self, entry: LockEntry, goal: &str) {
+        self.replaying = Some((entry, goal.to_owned()));
+    }
+
+    /// The entry as it was found: the same, unless its name had drifted.
+    pub fn replayed(&mut self) -> Option<LockEntry> {
+        self.replaying.take().map(|(entry, _)| entry)
     }
 
     pub fn finished(&mut self) -> Lock {
@@ -95,28 +112,73 @@ impl AttemptRun<'_> {
     /// Said with the resolution when a lock had drifted and another way was found.
     pub(super) fn healed(&self, step: &PlannedStep) -> Option<String> {
         let entry = self.lock.entry(step)?;
-        self.lock.drifted.contains(&key(step)).then(|| {
-            format!(
-                "the lock's {} is not there any more",
-                crate::resolve::describe(
-                    entry.role.as_deref().unwrap_or_default(),
-                    entry.name.as_deref().unwrap_or_default()
-                )
-            )
-        })
+        self.lock.drifted.contains(&key(step)).then(|| gone(entry))
+    }
+
+    /// How a step's target was finally found goes into the lock where that is not plain from the
+    /// step itself. Gives why an approved plan's own name no longer served.
+    pub(super) fn settle_lock(
+        &mut self,
+        step: &PlannedStep,
+        wanted: Wanted<'_>,
+        pick: &Pick,
+        observation: &Observation,
+    ) -> Option<String> {
+        if let Some((entry, goal)) = self.lock.replaying.clone() {
+            if pick.chooser != Chooser::Near {
+                return None;
+            }
+            let margin = pick.runner_up.as_ref().map(|r| pick.score - r.score);
+            let found = LockEntry {
+                role: Some(pick.role.clone()),
+                name: Some(self.name_vars(&pick.name, &goal)),
+                chosen: pick.chooser.word().to_owned(),
+                score: Some(pick.score),
+                margin,
+                ..entry.clone()
+            };
+            self.lock.replaying = Some((found, goal));
+            return Some(gone(&entry));
+        }
+        if wanted.sentence.is_some() {
+            match pick.chooser {
+                Chooser::Near | Chooser::Model => {
+                    self.propose_lock(step, wanted, pick, observation)
+                }
+                Chooser::Locked => self.keep_lock(step),
+                _ => {}
+            }
+        }
+        self.healed(step)
     }
 
     /// A near or chosen match is proposed for the lock.
-    pub(super) fn propose_lock(&mut self, step: &PlannedStep, wanted: Wanted<'_>, pick: &Pick) {
+    fn propose_lock(
+        &mut self,
+        step: &PlannedStep,
+        wanted: Wanted<'_>,
+        pick: &Pick,
+        observation: &Observation,
+    ) {
         let margin = pick.runner_up.as_ref().map(|r| pick.score - r.score);
+        let written = &step.step.written;
+        let (within, nth) = apart(
+            observation,
+            pick.id,
+            &pick.role,
+            &pick.name,
+            wanted.verb,
+            wanted.scope,
+        );
         self.lock.add(LockEntry {
-            step: step.step.written.clone(),
+            step: written.clone(),
             flow: step.flow.clone(),
             occurrence: step.occurrence,
             action: verb_word(wanted.verb).to_owned(),
             role: Some(pick.role.clone()),
-            name: Some(self.name_vars(&pick.name, &step.step.written)),
-            within: Vec::new(),
+            name: Some(self.name_vars(&pick.name, written)),
+            within: within.iter().map(|w| self.name_vars(w, written)).collect(),
+            nth,
             value: None,
             chosen: pick.chooser.word().to_owned(),
             score: Some(pick.score),
@@ -125,7 +187,7 @@ impl AttemptRun<'_> {
     }
 
     /// A variable replaces its value in a name only if the step as written names it.
-    fn name_vars(&self, name: &str, written: &str) -> String {
+    pub(super) fn name_vars(&self, name: &str, written: &str) -> String {
         let vars: BTreeMap<&String, &String> = self
             .planned
             .scenario
@@ -152,7 +214,80 @@ impl AttemptRun<'_> {
     }
 }
 
-fn verb_word(verb: Verb) -> &'static str {
+/// What tells a control apart from others of its role and name: the innermost place that does,
+/// else its number. Nothing where role and name do already.
+pub(super) fn apart(
+    observation: &Observation,
+    node: NodeId,
+    role: &str,
+    name: &str,
+    verb: Verb,
+    scope: &Scope,
+) -> (Vec<String>, Option<usize>) {
+    let target = Target {
+        by: By::Name {
+            role: Some(role.to_owned()),
+            name: Some(name.to_owned()).filter(|n| !n.is_empty()),
+            exact: false,
+        },
+        span: Default::default(),
+    };
+    let means_it = |scope: &Scope| {
+        let query = Query {
+            target: &target,
+            verb,
+            scope,
+            near: false,
+            sentence: false,
+        };
+        resolve::resolve(observation, &query).is_ok_and(|pick| pick.id == node)
+    };
+    if means_it(scope) {
+        return (Vec::new(), None);
+    }
+    for (id, place) in observation.ancestors(node) {
+        let heading = || {
+            observation
+                .nodes()
+                .filter(|(_, n)| n.role == "heading")
+                .find(|(h, _)| observation.ancestors(*h).any(|(a, _)| a == id))
+                .map(|(_, n)| n.name.clone())
+        };
+        let called = if place.name.is_empty() {
+            heading().unwrap_or_default()
+        } else {
+            place.name.clone()
+        };
+        let words = resolve::describe(&place.role, &crate::text::cut(&called, 80));
+        let Ok(within) = parse_target(&words) else {
+            continue;
+        };
+        let mut narrowed = scope.clone();
+        narrowed.within.push(within);
+        if means_it(&narrowed) {
+            return (vec![words], None);
+        }
+    }
+    let nth = (1..=MANY).find(|nth| {
+        means_it(&Scope {
+            nth: Some(*nth),
+            ..scope.clone()
+        })
+    });
+    (Vec::new(), nth)
+}
+
+fn gone(entry: &LockEntry) -> String {
+    format!(
+        "the lock's {} is not there any more",
+        resolve::describe(
+            entry.role.as_deref().unwrap_or_default(),
+            entry.name.as_deref().unwrap_or_default()
+        )
+    )
+}
+
+pub(super) fn verb_word(verb: Verb) -> &'static str {
     match verb {
         Verb::Fill => "fill",
         Verb::Select => "select",
@@ -162,6 +297,8 @@ fn verb_word(verb: Verb) -> &'static str {
         Verb::Hover => "hover",
         Verb::Scroll => "scroll",
         Verb::Submit => "submit",
+        Verb::Goto => "goto",
+        Verb::Login => "login",
         _ => "click",
     }
 }

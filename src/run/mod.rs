@@ -4,6 +4,7 @@
 //! retries. In: [`crate::plan::Plan`]. Out: [`crate::event::Event`]s.
 
 mod act;
+mod asking;
 mod attempt;
 mod closing;
 mod cooldown;
@@ -16,11 +17,17 @@ mod human;
 mod keeping;
 mod locks;
 mod look;
+mod mend;
 mod pictures;
+mod planning;
+mod rates;
+mod replay;
+mod selfcheck;
 mod servers;
 mod settings;
 mod signin;
 mod suite;
+mod turn;
 mod writeup;
 
 pub use attempt::Ended;

@@ -10,7 +10,7 @@ use crate::secrets::{Scanner, Scrubber, Secret, Sources};
 use crate::store::LeakOrIo;
 use crate::system::Stop;
 
-use crate::scenario::{Mask, NetworkMode, Pattern};
+use crate::scenario::{Budget, Mask, NetworkMode, Pattern};
 
 use super::human::Human;
 
@@ -26,6 +26,12 @@ pub struct Mode {
 }
 
 impl Mode {
+    /// What is not approved is pending, not just proposed: with `--locked` and with `--offline`,
+    /// which can't make anything new either.
+    pub fn is_strict(self) -> bool {
+        (self.locked || self.offline) && !self.fresh
+    }
+
     pub fn words(self) -> Vec<String> {
         [
             (self.locked, "locked"),
@@ -33,7 +39,8 @@ impl Mode {
             (self.fresh, "fresh"),
         ]
         .into_iter()
-        .filter_map(|(on, word)| on.then(|| word.to_owned()))
+        .filter(|(on, _)| *on)
+        .map(|(_, word)| word.to_owned())
         .collect()
     }
 }
@@ -67,6 +74,8 @@ pub struct RunContext {
     /// Masks of the settings, beside those of each scenario.
     pub masks: Vec<Mask>,
     pub volatile: Vec<Pattern>,
+    /// Limits of scenarios that say none.
+    pub budget: Budget,
     pub network: NetworkMode,
     pub jobs: usize,
     pub retries: u32,
@@ -93,6 +102,15 @@ impl Outgoing {
 
     pub fn write(&self, path: &std::path::Path, bytes: &[u8]) -> Result<(), LeakOrIo> {
         self.store.write(path, bytes, &self.scanner).map(drop)
+    }
+
+    /// Stores a picture below `folder` under a name made of its content.
+    pub fn write_frame(
+        &self,
+        folder: &std::path::Path,
+        png: &[u8],
+    ) -> Result<std::path::PathBuf, LeakOrIo> {
+        self.store.write_frame(folder, png, &self.scanner)
     }
 
     pub fn scanner(&self) -> &Scanner {

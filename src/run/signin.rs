@@ -77,6 +77,8 @@ impl AttemptRun<'_> {
                 self.signed_in_by = Some("human".into());
                 Ok(Done { notes: vec!["a person finished the sign-in".into()], skipped: false })
             }
+            // The refusal itself is told as what happened beside the step.
+            LoginEnd::Stopped => Err(Fault::new(Status::Refused, "login_stopped", "a request of the sign-in was refused")),
             LoginEnd::Captcha => Err(Fault::failed("captcha", "the site shows a CAPTCHA")),
             LoginEnd::UnsafeForm { why } => Err(Fault::failed("unsafe_form", why)),
             LoginEnd::FocusMoved => Err(Fault::failed("focus_moved", "the page moved the focus while the secret was typed; what was typed was removed again")),

@@ -1,9 +1,11 @@
 //! The whole run: workers, browsers, fixtures' life, repeats and retries, interrupt.
 
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt;
 
 use crate::broker::{Broker, Limits, Setup};
 use crate::driver::Browser;
@@ -17,10 +19,11 @@ use crate::scenario::{Fixture, FixtureKind, FixtureScope, NetworkMode};
 use crate::secrets::{Credential, Kind, Scrubber};
 use crate::store::RunFolder;
 
-use super::attempt::AttemptRun;
+use super::attempt::{AttemptRun, Ended};
 use super::closing;
 use super::emit::{Attempt, Stream};
 use super::keeping::Keeping;
+use super::rates::Tally;
 use super::servers::Running;
 use super::settings::RunContext;
 
@@ -42,11 +45,13 @@ pub(super) struct Shared {
     plan: Plan,
     pub(super) context: RunContext,
     stream: Stream,
-    folder: RunFolder,
+    folder: Arc<RunFolder>,
     queue: Mutex<VecDeque<Job>>,
     /// Servers with scope `run`, started once.
     common: tokio::sync::Mutex<BTreeMap<String, Arc<Running>>>,
     suggestions: Mutex<Vec<Suggestion>>,
+    /// By place in the plan.
+    tallies: Vec<Mutex<Tally>>,
 }
 
 impl Shared {
@@ -55,13 +60,15 @@ impl Shared {
         plan: Plan,
         context: RunContext,
         stream: Stream,
-        folder: RunFolder,
+        folder: Arc<RunFolder>,
     ) -> Self {
+        let tallies = tallies(&plan, 1);
         Self {
             plan,
             context,
             stream,
             folder,
+            tallies,
             queue: Mutex::new(VecDeque::new()),
             common: tokio::sync::Mutex::new(BTreeMap::new()),
             suggestions: Mutex::new(Vec::new()),
@@ -78,8 +85,8 @@ pub async fn run(
     plan: Plan,
     context: RunContext,
     stream: Stream,
-    folder: RunFolder,
-) -> (RunEnd, Stream, RunFolder, RunContext) {
+    folder: Arc<RunFolder>,
+) -> RunEnd {
     stream.run(What::RunStarted(header(&plan, &context)));
     for text in &context.notes {
         stream.run(What::Note { text: text.clone() });
@@ -100,19 +107,23 @@ pub async fn run(
             queue.push_back(Job { index, attempt });
         }
     }
+    let tallies = tallies(&plan, context.repeat);
     let shared = Arc::new(Shared {
         plan,
         context,
         stream,
         folder,
+        tallies,
         queue: Mutex::new(parallel),
         common: tokio::sync::Mutex::new(BTreeMap::new()),
         suggestions: Mutex::new(Vec::new()),
     });
     let waiting = lock(&shared.queue).len();
     run_workers(&shared, shared.context.jobs.clamp(1, waiting.max(1))).await;
+    say_not_begun(&shared);
     *lock(&shared.queue) = serial;
     run_workers(&shared, 1).await;
+    say_not_begun(&shared);
     let common = std::mem::take(&mut *shared.common.lock().await);
     for (_, server) in common {
         if let Ok(server) = Arc::try_unwrap(server)
@@ -125,23 +136,34 @@ pub async fn run(
             });
         }
     }
-    // Workers are gone, so nobody else holds it.
-    let shared = match Arc::try_unwrap(shared) {
-        Ok(shared) => shared,
-        Err(_) => unreachable!("every worker was waited for"),
-    };
-    let mut suggestions = shared
-        .suggestions
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut suggestions = std::mem::take(&mut *lock(&shared.suggestions));
     suggestions.sort_by_key(ToString::to_string);
     suggestions.dedup();
-    (
-        RunEnd { suggestions },
-        shared.stream,
-        shared.folder,
-        shared.context,
-    )
+    RunEnd { suggestions }
+}
+
+/// What is still in the queue when the workers are gone was not begun: the run was interrupted.
+fn say_not_begun(shared: &Shared) {
+    for job in std::mem::take(&mut *lock(&shared.queue)) {
+        // Further rounds of a scenario that has a result already are no news.
+        if job.attempt == 1 {
+            let planned = &shared.plan.scenarios[job.index];
+            let failure = Failure {
+                reason: "not_started".into(),
+                message: "the run was interrupted before this scenario began".into(),
+                ..Failure::default()
+            };
+            let say = shared.stream.attempt(planned.id(), job.attempt);
+            say_not_run(&say, planned, Status::NotFinished, failure);
+        }
+    }
+}
+
+fn tallies(plan: &Plan, repeat: u32) -> Vec<Mutex<Tally>> {
+    plan.scenarios
+        .iter()
+        .map(|_| Mutex::new(Tally::new(repeat.max(1))))
+        .collect()
 }
 
 fn header(plan: &Plan, context: &RunContext) -> RunStarted {
@@ -195,11 +217,15 @@ fn refused(planned: &Planned, context: &RunContext) -> Option<(Status, Failure)>
         );
         return Some((Status::Refused, failure("unconfirmed_write", message, help)));
     }
-    if !planned.needs_model {
+    // `--fresh` looks at no lock: then every goal needs a model.
+    let fresh = context.mode.fresh && !planned.goals.is_empty();
+    if !planned.needs_model && !fresh {
         return None;
     }
-    if context.mode.locked {
-        let help = "run without `--locked` once and accept the lock that is proposed".to_owned();
+    if context.mode.is_strict() {
+        let help =
+            "run once with a model and without `--locked`, and accept the lock that is proposed"
+                .to_owned();
         return Some((
             Status::Pending,
             failure("no_lock", "it has a goal and no approved lock".into(), help),
@@ -238,6 +264,11 @@ pub(super) fn say_not_run(say: &Attempt, planned: &Planned, status: Status, fail
         tutorial_pictures: wish.and_then(|w| w.pictures),
         digest: planned.digest.clone(),
     }));
+    say_not_finished(say, status, failure);
+}
+
+/// The end of a scenario that came from outside its own steps.
+fn say_not_finished(say: &Attempt, status: Status, failure: Failure) {
     let help = failure.help.map(|h| format!("; {h}")).unwrap_or_default();
     say.say_durably(What::ScenarioFinished(ScenarioFinished {
         status,
@@ -266,22 +297,14 @@ async fn run_workers(shared: &Arc<Shared>, count: usize) {
         })
         .collect();
     for worker in workers {
-        // A panic in one worker must not take the others' results with it.
-        if let Err(error) = worker.await {
+        // A panic in a scenario is caught where it happens; this one was in the worker's own tear-down.
+        if worker.await.is_err() {
             shared.stream.run(What::TearDown {
                 what: "worker".into(),
                 ok: false,
-                detail: Some(panic_words(error)),
+                detail: Some("a worker's tear-down ended in an internal error".into()),
             });
         }
-    }
-}
-
-fn panic_words(error: tokio::task::JoinError) -> String {
-    if error.is_panic() {
-        "a worker panicked; its scenario is not finished".into()
-    } else {
-        "a worker was cancelled".into()
     }
 }
 
@@ -292,6 +315,8 @@ pub(super) struct Worker {
     deny: Option<DenyAll>,
     servers: BTreeMap<String, Arc<Running>>,
     keeping: Keeping,
+    /// The attempt that is being made: after a panic it still gets its end.
+    doing: Option<Attempt>,
 }
 
 impl Worker {
@@ -302,88 +327,151 @@ impl Worker {
             deny: None,
             servers: BTreeMap::new(),
             keeping: Keeping::default(),
+            doing: None,
         }
     }
 
     async fn work(mut self) {
         while let Some(job) = self.next() {
-            self.one(job).await;
+            // A defect of ours costs one scenario, never the others and never the report (case 115).
+            if AssertUnwindSafe(self.one(job))
+                .catch_unwind()
+                .await
+                .is_err()
+            {
+                self.after_panic().await;
+            }
         }
         self.tear_down().await;
     }
 
     fn next(&self) -> Option<Job> {
-        let job = lock(&self.shared.queue).pop_front()?;
         if self.shared.context.stop.is_asked() {
-            // What was not begun is reported as not finished by the reports themselves.
+            // What stays in the queue is reported as not begun.
             return None;
         }
-        Some(job)
+        lock(&self.shared.queue).pop_front()
+    }
+
+    /// Nothing is known about the browser's state any more, so the next scenario gets another.
+    async fn after_panic(&mut self) {
+        if let Some(say) = self.doing.take() {
+            let failure = Failure {
+                reason: "internal_error".into(),
+                message:
+                    "the runner itself failed in this scenario; that is a defect of `rehearsal`"
+                        .into(),
+                help: Some(
+                    "please report it, with the place that was named on standard error".into(),
+                ),
+                ..Failure::default()
+            };
+            say_not_finished(&say, Status::Environment, failure);
+        }
+        self.close_browser().await;
     }
 
     async fn one(&mut self, job: Job) {
         let shared = self.shared.clone();
-        let planned = &shared.plan.scenarios[job.index];
         let mut attempt = job.attempt;
         let mut relaunched = false;
         let mut tries = 0;
-        loop {
-            let say = shared.stream.attempt(planned.id(), attempt);
-            let ended = match self.prepare(planned, attempt, &say).await {
-                Ok((broker, folder)) => {
-                    AttemptRun::new(
-                        planned,
-                        &shared.context,
-                        broker,
-                        say.clone(),
-                        folder,
-                        self.keeping.clone(),
-                    )
-                    .run()
-                    .await
-                }
-                Err((status, failure)) => {
-                    say_not_run(&say, planned, status, failure);
-                    closing::after(
-                        &shared.context,
-                        &shared.stream,
-                        planned,
-                        &say,
-                        attempt,
-                        &shared.folder,
-                        None,
-                    )
-                    .await;
-                    return;
-                }
+        let (passed, say) = loop {
+            let (ended, say) = self.attempt(job.index, attempt).await;
+            let Some(ended) = ended else {
+                break (false, say);
             };
-            let passed = ended.as_expected;
-            closing::after(
-                &shared.context,
-                &shared.stream,
-                planned,
-                &say,
-                attempt,
-                &shared.folder,
-                Some(&ended),
-            )
-            .await;
-            if passed || shared.context.stop.is_asked() || ended.wrote {
-                return;
+            lock(&shared.suggestions).extend(ended.suggestions.iter().cloned());
+            if ended.as_expected || shared.context.stop.is_asked() || ended.wrote {
+                break (ended.as_expected, say);
             }
             if ended.lost && !relaunched {
                 // The browser's death is not the scenario's: once more, in a fresh one.
                 relaunched = true;
                 self.close_browser().await;
-            } else if ended.status == Status::Failed
+            } else if worth_a_retry(ended.status)
                 && tries < shared.context.retries
                 && shared.context.repeat <= 1
             {
                 tries += 1;
             } else {
-                return;
+                break (false, say);
             }
-            attempt += 1;
+            attempt = lock(&shared.tallies[job.index]).next_number();
+        };
+        if shared.context.repeat > 1 {
+            let rated = lock(&shared.tallies[job.index]).ended(passed, shared.context.min_rate);
+            if let Some(rated) = rated {
+                say.say(What::Rated(rated));
+            }
+        }
+    }
+
+    /// One attempt with everything that belongs to it; `None`: it could not even begin.
+    async fn attempt(&mut self, index: usize, attempt: u32) -> (Option<Ended>, Attempt) {
+        let shared = self.shared.clone();
+        let planned = &shared.plan.scenarios[index];
+        let say = shared.stream.attempt(planned.id(), attempt);
+        self.doing = Some(say.clone());
+        let mut broken = false;
+        let ended = match self.prepare_unless_stopped(planned, attempt, &say).await {
+            Ok((broker, folder)) => Some(
+                AttemptRun::new(
+                    planned,
+                    &shared.context,
+                    broker,
+                    say.clone(),
+                    folder,
+                    self.keeping.clone(),
+                )
+                .run()
+                .await,
+            ),
+            Err((status, failure)) => {
+                broken = failure.reason == "browser";
+                say_not_run(&say, planned, status, failure);
+                None
+            }
+        };
+        if broken || self.browser.as_ref().is_some_and(Browser::is_doubtful) {
+            // It let a command go unanswered: it must not spoil the next scenario (F6, F11).
+            self.close_browser().await;
+        }
+        let passed = ended.as_ref().is_some_and(|e| e.as_expected);
+        let offers = passed && {
+            let mut tally = lock(&shared.tallies[index]);
+            !std::mem::replace(&mut tally.offered, true)
+        };
+        closing::after(
+            &shared.context,
+            &shared.stream,
+            planned,
+            &say,
+            attempt,
+            &shared.folder,
+            ended.as_ref(),
+            offers,
+        )
+        .await;
+        self.doing = None;
+        (ended, say)
+    }
+
+    /// A browser or a fixture that takes long to come up doesn't hold an interrupt up.
+    async fn prepare_unless_stopped(
+        &mut self,
+        planned: &Planned,
+        attempt: u32,
+        say: &Attempt,
+    ) -> Result<(Broker, PathBuf), (Status, Failure)> {
+        let stop = self.shared.context.stop.clone();
+        tokio::select! {
+            biased;
+            prepared = self.prepare(planned, attempt, say) => prepared,
+            _ = stop.asked() => {
+                let fault = super::attempt::interrupted();
+                Err((fault.status, *fault.failure))
+            }
         }
     }
 
@@ -480,6 +568,8 @@ impl Worker {
             gate,
             allow,
             scrubber: scrubber.clone(),
+            run_scrubber: shared.context.scrubber.clone(),
+            masks: target_masks(planned, &shared.context),
             credentials,
             viewport: planned
                 .scenario
@@ -527,7 +617,16 @@ impl Worker {
                 Some(address) => Browser::attach(address, &launch).await,
                 None => Browser::launch(&launch).await,
             };
-            self.browser = Some(browser.map_err(|e| e.to_string())?);
+            let browser = browser.map_err(|e| e.to_string())?;
+            // A browser on another machine has another loopback: there is no decoy to miss.
+            if context.webdriver.is_none()
+                && let Err(refused) = super::selfcheck::verify(&browser, context).await
+            {
+                // What closing a refused browser says changes nothing.
+                let _ = browser.close().await;
+                return Err(refused);
+            }
+            self.browser = Some(browser);
         }
         self.browser
             .as_ref()
@@ -620,18 +719,8 @@ impl Worker {
                 .await
                 .map_err(|_| format!("credential {name}: loading it failed"))?;
             let credential = loaded.map_err(|e| format!("credential {name}: {e}"))?;
-            for (field, value) in &credential.fields {
-                let kind = if field == "username" {
-                    Kind::Username
-                } else {
-                    Kind::Password
-                };
-                scrubber.register(name, field, value, kind);
-                self.shared
-                    .context
-                    .scrubber
-                    .register(name, field, value, kind);
-            }
+            credential.register(&scrubber);
+            credential.register(&self.shared.context.scrubber);
             credentials.insert(name.clone(), credential);
         }
         Ok((scrubber, credentials))
@@ -651,6 +740,18 @@ impl Worker {
             }
         }
     }
+}
+
+/// What another try may mend: everything that exits with 1. Refusals, outages and interrupts not.
+fn worth_a_retry(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Failed
+            | Status::Stuck
+            | Status::OutOfBudget
+            | Status::NotCompleted
+            | Status::Disagreed
+    )
 }
 
 async fn start(fixture: &Fixture, context: &RunContext) -> Result<Running, String> {
@@ -681,6 +782,16 @@ fn never_in_addresses(
     scrubber
 }
 
+/// `mask:` entries that name controls, with their words.
+fn target_masks(planned: &Planned, context: &RunContext) -> Vec<(crate::scenario::Target, String)> {
+    let all = planned.scenario.mask.iter().chain(&context.masks);
+    all.filter_map(|mask| match &mask.what {
+        crate::scenario::MaskWhat::Target(target) => Some((target.clone(), mask.name.clone())),
+        crate::scenario::MaskWhat::Text(_) => None,
+    })
+    .collect()
+}
+
 fn mask_pattern(pattern: &crate::scenario::Pattern) -> crate::secrets::Pattern {
     match pattern {
         crate::scenario::Pattern::Literal(text) => crate::secrets::Pattern::Literal(text.clone()),
@@ -708,7 +819,7 @@ pub async fn look(
     plan: Plan,
     context: RunContext,
     stream: Stream,
-    folder: RunFolder,
+    folder: Arc<RunFolder>,
     after: Option<&str>,
 ) -> Result<crate::page::Observation, String> {
     let shared = Arc::new(Shared::alone(plan, context, stream, folder));

@@ -25,7 +25,7 @@ mod yaml;
 pub use bind::{duration as parse_duration, parse_fixture, parse_scenario, parse_viewport};
 pub use lexicon::{Lexicon, Lexicons};
 pub use model::*;
-pub use roles::ROLES;
+pub use roles::{ROLES, role as role_word};
 pub use say::{say, say_act};
 pub use schema::{fixture_schema, schema};
 pub use settings::{

@@ -91,13 +91,15 @@ pub static ROLES: &[&str] = &[
     "treeitem",
 ];
 
-/// The role a word means: itself, in lower case, with the two spellings of images and frames
-/// made one.
+/// The role a word means: itself, in lower case, with the two spellings of images and frames made
+/// one; `header` and `footer` are what most people call a banner and a contentinfo.
 pub fn role(word: &str) -> Option<&'static str> {
     let word = word.to_lowercase();
     let word = match word.as_str() {
         "image" => "img",
         "iframe" => "frame",
+        "header" => "banner",
+        "footer" => "contentinfo",
         other => other,
     };
     ROLES.iter().find(|r| **r == word).copied()

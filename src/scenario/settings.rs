@@ -79,6 +79,18 @@ pub struct BudgetSettings {
     pub tokens: Option<u64>,
 }
 
+impl BudgetSettings {
+    /// Durations were checked when the file was read.
+    pub fn limits(&self) -> super::Budget {
+        super::Budget {
+            actions: self.actions,
+            time: self.time.as_deref().and_then(super::bind::duration),
+            model_calls: self.model_calls,
+            tokens: self.tokens,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct MaskSettings {

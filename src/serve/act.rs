@@ -1,11 +1,11 @@
 //! One call's action: a sentence, a step of the language, or a primitive on an offered element.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Value as Json, json};
 
 use crate::broker::Primitive;
 use crate::page::NodeId;
-use crate::scenario::{Act, Lexicons, Step};
+use crate::scenario::{Act, Lexicons, Step, Value};
 
 use super::refusal::Refusal;
 
@@ -15,7 +15,7 @@ pub struct ActBody {
     /// `Click Sign in`
     sentence: Option<String>,
     /// `{"click": "button \"Sign in\""}`
-    step: Option<Value>,
+    step: Option<Json>,
     /// A primitive's word, for the element `id` of the last read.
     primitive: Option<Word>,
     id: Option<String>,
@@ -64,7 +64,7 @@ impl ActBody {
                     super::opening::step_of(&json!(sentence), language, credentials, lexicons)?;
                 offered(step)
             }
-            (None, Some(step @ Value::Object(_)), None) => {
+            (None, Some(step @ Json::Object(_)), None) => {
                 let step = super::opening::step_of(step, language, credentials, lexicons)?;
                 offered(step)
             }
@@ -110,6 +110,15 @@ fn offered(step: Step) -> Result<Call, Refusal> {
         return Err(Refusal::malformed(
             "a call can't allow its own writes or downloads; send it plainly, a person is asked",
         ));
+    }
+    // Filling one by hand would leave it standing in the page between two calls.
+    let by_hand = match &step.act {
+        Act::Fill { value, .. } => Some(value),
+        Act::Sentence(phrase) => phrase.value.as_ref(),
+        _ => None,
+    };
+    if matches!(by_hand, Some(Value::Credential { .. })) {
+        return Err(Refusal::malformed("to use a credential, call `login`"));
     }
     match &step.act {
         Act::Click(_)

@@ -1,6 +1,7 @@
 //! Recipes and scenarios, run as the command line runs them, each in a browser of its own.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -63,7 +64,8 @@ pub async fn run_plan(means: &Means, plan: Plan) -> Result<Outcome, Refusal> {
         .map_err(|e| environment(e.to_string()))?;
     let stream = Stream::new(journal, Vec::new());
     let context = means.context(run_id, folder.path());
-    let (_, stream, folder, _) = run::run(plan, context, stream, folder).await;
+    let folder = Arc::new(folder);
+    run::run(plan, context, stream.clone(), folder.clone()).await;
     let events = stream.said();
     stream.close();
     let of_it = folder

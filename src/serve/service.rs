@@ -15,7 +15,7 @@ use crate::event::Event;
 use crate::network::{Authority, Trust, UpstreamProxy};
 use crate::plan::{self, Confirmed, Wishes};
 use crate::run::{House, Human, Mode, Outgoing, RunContext, Stream};
-use crate::scenario::{Lexicons, Mask, NetworkMode, Selection, Suite};
+use crate::scenario::{Budget, Lexicons, Mask, NetworkMode, Selection, Suite};
 use crate::secrets::{Scanner, Scrubber, Secret, Sources};
 use crate::store::{Journal, RunFolder};
 use crate::system::Stop;
@@ -52,6 +52,7 @@ pub struct Means {
     pub locale: Option<String>,
     pub time_zone: Option<String>,
     pub masks: Vec<Mask>,
+    pub budget: Budget,
     pub network: NetworkMode,
     pub scrubber: Scrubber,
     pub stop: Stop,
@@ -97,6 +98,7 @@ impl Means {
             time_zone: self.time_zone.clone(),
             masks: self.masks.clone(),
             volatile: Vec::new(),
+            budget: self.budget.clone(),
             network: self.network,
             jobs: 1,
             retries: 0,
@@ -143,6 +145,7 @@ impl Service {
             .tempdir()?;
         let run_id = crate::store::new_run_id();
         let runs = RunFolder::create(folder.path(), &run_id).map_err(|e| other(&e))?;
+        let runs = Arc::new(runs);
         let journal = Journal::<Event>::guarded(&runs.path().join("events.jsonl"), &means.scrubber)
             .map_err(|e| other(&e))?;
         let context = means.context(run_id, runs.path());

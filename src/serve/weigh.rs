@@ -82,14 +82,6 @@ fn need(
             _ => None,
         },
         Meant::Node { id, primitive, .. } => {
-            if let Primitive::FillSecret { credential, field } = primitive {
-                let lines = vec![first, format!("Uses credential {credential}/{field}."), at];
-                return Some(Need {
-                    risk: Risk::Credential,
-                    lines,
-                    opens: Opens::Nothing,
-                });
-            }
             let node = observation.node(*id)?;
             if let (Primitive::Click, Some(href)) = (primitive, &node.href)
                 && let Ok(url) = Url::parse(href)

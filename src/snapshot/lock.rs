@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// First key of the file; a lock of another format is refused, not guessed at.
 pub const LOCK_FORMAT: u32 = 1;
@@ -38,6 +39,9 @@ pub struct LockEntry {
     pub name: Option<String>,
     #[serde(default)]
     pub within: Vec<String>,
+    /// From 1, where no place tells equal controls apart.
+    #[serde(default)]
+    pub nth: Option<usize>,
     #[serde(default)]
     pub value: Option<LockValue>,
     pub chosen: String,
@@ -59,16 +63,73 @@ pub enum LockValue {
     Credential(String),
     /// Stands word for word in the goal.
     GoalText(String),
+    /// An option of a list, by its words.
+    Option(String),
+    Key(String),
+    Address(String),
+}
+
+impl LockValue {
+    /// `goal_text`, …: the key in the file.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Variable(_) => "variable",
+            Self::Credential(_) => "credential",
+            Self::GoalText(_) => "goal_text",
+            Self::Option(_) => "option",
+            Self::Key(_) => "key",
+            Self::Address(_) => "address",
+        }
+    }
+
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Variable(text)
+            | Self::Credential(text)
+            | Self::GoalText(text)
+            | Self::Option(text)
+            | Self::Key(text)
+            | Self::Address(text) => text,
+        }
+    }
 }
 
 /// A planned goal (or `plan:` step): the actions that reached it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockedGoal {
+    /// As written, before `$(…)` is replaced.
     pub goal: String,
-    /// SHA-256 over goal text and hosts, hex.
+    /// Of [`LockedGoal::key`].
     pub digest: String,
     pub steps: Vec<LockEntry>,
+}
+
+impl LockedGoal {
+    /// SHA-256, hex, over the goal as written and the hosts it may reach; equal goals of one
+    /// scenario differ by flow and occurrence.
+    pub fn key<'a>(
+        goal: &str,
+        hosts: impl IntoIterator<Item = &'a str>,
+        flow: Option<&str>,
+        occurrence: u32,
+    ) -> String {
+        let mut hash = Sha256::new();
+        hash.update(goal.as_bytes());
+        for host in hosts {
+            hash.update([0]);
+            hash.update(host.as_bytes());
+        }
+        if let Some(flow) = flow {
+            hash.update([1]);
+            hash.update(flow.as_bytes());
+        }
+        if occurrence > 1 {
+            hash.update([2]);
+            hash.update(occurrence.to_le_bytes());
+        }
+        hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    }
 }
 
 impl Lock {
@@ -177,12 +238,11 @@ impl LockEntry {
                 false,
             );
         }
+        if let Some(nth) = self.nth {
+            line("nth", nth.to_string(), false);
+        }
         if let Some(value) = &self.value {
-            let (kind, text) = match value {
-                LockValue::Variable(text) => ("variable", text),
-                LockValue::Credential(text) => ("credential", text),
-                LockValue::GoalText(text) => ("goal_text", text),
-            };
+            let (kind, text) = (value.kind(), value.text());
             line("value", format!("{{ {kind}: {} }}", quoted(text)), false);
         }
         line("chosen", quoted(&self.chosen), false);

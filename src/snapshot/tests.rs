@@ -405,6 +405,8 @@ fn any_entry() -> impl Strategy<Value = LockEntry> {
         any_text().prop_map(|t| Some(LockValue::Variable(t))),
         any_text().prop_map(|t| Some(LockValue::Credential(t))),
         any_text().prop_map(|t| Some(LockValue::GoalText(t))),
+        any_text().prop_map(|t| Some(LockValue::Option(t))),
+        any_text().prop_map(|t| Some(LockValue::Address(t))),
     ];
     let names = (
         any_text(),
@@ -428,6 +430,7 @@ fn any_entry() -> impl Strategy<Value = LockEntry> {
                 role,
                 name,
                 within,
+                nth: (occurrence > 2).then_some(2),
                 value,
                 chosen: "near".into(),
                 score: score.map(|s| f64::from(s) / 100.0),

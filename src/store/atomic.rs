@@ -42,28 +42,37 @@ impl StoreError {
 /// Replaces `path` by `bytes`; folders on the way are made. After a crash there is the old file
 /// or the new one.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    write_mode(path, bytes, 0o644)
+    write_mode(path, bytes, 0o644, true)
+}
+
+/// As [`write`], but left to the system to bring to the disk: for the many pictures of a run, whose
+/// events are not synced one by one either. A reader never sees half of it.
+pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write_mode(path, bytes, 0o644, false)
 }
 
 /// As [`write`], readable by the owner only.
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    write_mode(path, bytes, 0o600)
+    write_mode(path, bytes, 0o600, true)
 }
 
-fn write_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
+fn write_mode(path: &Path, bytes: &[u8], mode: u32, sync: bool) -> Result<(), StoreError> {
     let failed = |error| StoreError::new(path, error);
     let folder = folder_of(path);
     std::fs::create_dir_all(folder).map_err(failed)?;
     let temp = temp_name(path).map_err(failed)?;
-    let done = write_new(&temp, bytes, mode).and_then(|()| std::fs::rename(&temp, path));
+    let done = write_new(&temp, bytes, mode, sync).and_then(|()| std::fs::rename(&temp, path));
     if let Err(error) = done {
         let _ = std::fs::remove_file(&temp);
         return Err(failed(error));
     }
-    sync_folder(folder).map_err(failed)
+    if sync {
+        sync_folder(folder).map_err(failed)?;
+    }
+    Ok(())
 }
 
-fn write_new(temp: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+fn write_new(temp: &Path, bytes: &[u8], mode: u32, sync: bool) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -71,7 +80,7 @@ fn write_new(temp: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
         .custom_flags(libc::O_NOFOLLOW)
         .open(temp)?;
     file.write_all(bytes)?;
-    file.sync_all()
+    if sync { file.sync_all() } else { Ok(()) }
 }
 
 /// A name beside `path` that nobody else uses, short whatever the length of `path`'s own.

@@ -44,6 +44,15 @@ impl Outgoing {
 
     /// Writes `bytes` whole, or refuses them and leaves a note without them.
     pub fn write(&self, path: &Path, bytes: &[u8], scanner: &Scanner) -> Result<Written, LeakOrIo> {
+        self.judge(path, bytes, scanner)?;
+        atomic::write(path, bytes)?;
+        Ok(Written {
+            path: path.to_owned(),
+            bytes: bytes.len() as u64,
+        })
+    }
+
+    fn judge(&self, path: &Path, bytes: &[u8], scanner: &Scanner) -> Result<(), LeakOrIo> {
         let name = path.strip_prefix(&self.run).unwrap_or(path);
         let hits = scanner.scan_bytes(&name.to_string_lossy(), bytes);
         if !hits.is_empty() {
@@ -51,11 +60,7 @@ impl Outgoing {
             let path = PathBuf::from(scanner.scrubber().clean(&path.to_string_lossy()).as_str());
             return Err(LeakOrIo::Leak { path, hits, note });
         }
-        atomic::write(path, bytes)?;
-        Ok(Written {
-            path: path.to_owned(),
-            bytes: bytes.len() as u64,
-        })
+        Ok(())
     }
 
     /// Stores a picture under a name made of its content; gives the name relative to `folder`.
@@ -66,7 +71,11 @@ impl Outgoing {
         scanner: &Scanner,
     ) -> Result<PathBuf, LeakOrIo> {
         let name = frame_name(png);
-        self.write(&folder.join(&name), png, scanner)?;
+        let path = folder.join(&name);
+        if !path.is_file() {
+            self.judge(&path, png, scanner)?;
+            atomic::write_unsynced(&path, png)?;
+        }
         Ok(name)
     }
 

@@ -63,7 +63,7 @@ pub struct Problem {
     pub message: String,
     pub place: Option<(Arc<Source>, Span)>,
     /// Words under the marked excerpt ("this key is not known here").
-    pub label: Option<String>,
+    pub label: Option<Box<str>>,
     /// Further places, e.g. the first of two duplicate keys.
     pub also: Vec<(Span, String)>,
     /// What to do about it.
@@ -92,7 +92,7 @@ impl Problem {
         self
     }
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
+        self.label = Some(label.into().into_boxed_str());
         self
     }
     pub fn also(mut self, span: Span, label: impl Into<String>) -> Self {

@@ -74,12 +74,13 @@ impl Excerpt {
     fn of(problem: &Problem) -> Option<Self> {
         let (source, span) = problem.place.as_ref()?;
         let text = &source.text;
-        let spans = std::iter::once((*span, problem.label.clone(), true)).chain(
-            problem
-                .also
-                .iter()
-                .map(|(s, l)| (*s, Some(l.clone()), false)),
-        );
+        let spans = std::iter::once((*span, problem.label.as_deref().map(str::to_owned), true))
+            .chain(
+                problem
+                    .also
+                    .iter()
+                    .map(|(s, l)| (*s, Some(l.clone()), false)),
+            );
         let spans: Vec<_> = spans
             .map(|(s, l, main)| (one_line_span(text, s), l, main))
             .collect();

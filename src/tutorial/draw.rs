@@ -6,7 +6,7 @@ use image::imageops::FilterType;
 use image::{ImageFormat, ImageReader, Limits, Rgb, RgbImage};
 use std::io::Cursor;
 
-use super::model::Mark;
+use super::model::{Covered, Mark};
 
 /// Crimson: rare on pages, clear on light and dark ones.
 const ACCENT: [f32; 3] = [214.0, 32.0, 92.0];
@@ -26,16 +26,18 @@ pub struct Drawn {
     pub marked: Vec<u32>,
 }
 
-/// Draws the marks on a frame. Boxes that hold nothing (the page was scrolled since) are left out: an
+/// Draws the marks on a frame. What was covered is covered once more, in the frame's own size, so that
+/// neither scaling nor a frame that was touched shows it. Boxes that hold nothing (the page was scrolled since) are left out: an
 /// outline around nothing misleads.
-pub fn draw(png: &[u8], marks: &[Mark]) -> Result<Drawn, String> {
+pub fn draw(png: &[u8], marks: &[Mark], covered: &[Covered]) -> Result<Drawn, String> {
     let mut reader = ImageReader::with_format(Cursor::new(png), ImageFormat::Png);
     let mut limits = Limits::default();
     limits.max_image_width = Some(20_000);
     limits.max_image_height = Some(20_000);
     limits.max_alloc = Some(512 << 20);
     reader.limits(limits);
-    let original = reader.decode().map_err(|e| e.to_string())?.into_rgb8();
+    let mut original = reader.decode().map_err(|e| e.to_string())?.into_rgb8();
+    covered.iter().for_each(|c| cover(&mut original, c.rect));
     let real: Vec<&Mark> = marks
         .iter()
         .filter(|m| holds_something(&original, m.rect))
@@ -64,6 +66,24 @@ pub fn draw(png: &[u8], marks: &[Mark]) -> Result<Drawn, String> {
         scale,
         marked: real.iter().map(|m| m.number).collect(),
     })
+}
+
+/// The colour of covers on frames.
+const COVER: Rgb<u8> = Rgb([32, 33, 36]);
+
+fn cover(image: &mut RgbImage, [x, y, w, h]: [i32; 4]) {
+    let clip = |n: i32, size: u32| n.clamp(0, size as i32) as u32;
+    let (left, right) = (
+        clip(x, image.width()),
+        clip(x.saturating_add(w), image.width()),
+    );
+    let (top, bottom) = (
+        clip(y, image.height()),
+        clip(y.saturating_add(h), image.height()),
+    );
+    for y in top..bottom {
+        (left..right).for_each(|x| image.put_pixel(x, y, COVER));
+    }
 }
 
 /// Whether a control may lie there: inside the picture, and not one single colour.

@@ -62,7 +62,7 @@ pub fn write_made(
     let mut prepare = |picture: &mut Option<Picture>| {
         let Some(one) = picture else { return };
         match load(scenario_run_dir, one)
-            .and_then(|bytes| draw(&bytes, &one.marks).map(|d| (bytes, d)))
+            .and_then(|bytes| draw(&bytes, &one.marks, &one.redactions).map(|d| (bytes, d)))
         {
             Ok((bytes, made)) => {
                 one.hash = Some(full_hash(&bytes));
@@ -81,6 +81,7 @@ pub fn write_made(
         .for_each(|step| prepare(&mut step.picture));
     prepare(&mut tutorial.result);
 
+    forget(&out_dir.join("pictures"), &tutorial)?;
     let mut files = Vec::new();
     let mut put = |name: &str, bytes: &[u8]| {
         let path = out_dir.join(name);
@@ -113,6 +114,32 @@ pub fn write_made(
         without,
         tutorial,
     })
+}
+
+/// Removes pictures and records that an earlier tutorial left in the folder: it holds what the tutorial
+/// shows and nothing else (R62).
+fn forget(folder: &Path, tutorial: &Tutorial) -> Result<(), TutorialError> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Ok(());
+    };
+    let shown: Vec<&str> = tutorial
+        .pictures()
+        .filter_map(|p| p.file.strip_prefix("pictures/")?.strip_suffix(".png"))
+        .collect();
+    for path in entries.flatten().map(|e| e.path()) {
+        let ending = path.extension().and_then(|e| e.to_str());
+        let stem = path
+            .file_stem()
+            .and_then(|s| s.to_str())
+            .unwrap_or_default();
+        if matches!(ending, Some("png" | "json")) && !shown.contains(&stem) {
+            std::fs::remove_file(&path).map_err(|e| TutorialError::Unwritable {
+                path: path.clone(),
+                reason: e.to_string(),
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// The frame's bytes, if they are the ones the event tells of.

@@ -180,11 +180,12 @@ async fn cases_of_reading_and_acting() {
     acts::protect(b, &b.top, page.generation, &[code.node], true)
         .await
         .expect("a mark");
-    assert_eq!(pictures::cover(b, &b.top, true).await.expect("a cover"), 1);
-    let boxes = pictures::rectangles(b, &b.top, page.generation, &[])
-        .await
-        .expect("boxes");
-    assert_eq!(boxes.expect("this generation").len(), 1);
+    for moment in [pictures::Moment::Before, pictures::Moment::After] {
+        let boxes = pictures::measure(b, &b.top, page.generation, &[], &[], moment)
+            .await
+            .expect("boxes");
+        assert_eq!(boxes.expect("this generation").len(), 1);
+    }
     let mut page = page;
     page.look().await;
     let code = page.one("textbox", "Seal code");

@@ -117,3 +117,18 @@ fn the_table_is_closed_and_durations_are_checked() {
         assert_eq!(refused, SettingsError::Timeout(bad.into()));
     }
 }
+
+#[test]
+fn a_placeholder_is_no_key_to_be_hidden() {
+    let with = |key: &str| {
+        let pairs = [
+            ("OPENAI_BASE_URL", "http://127.0.0.1:1/v1"),
+            ("OPENAI_MODEL", "m"),
+            ("OPENAI_API_KEY", key),
+        ];
+        let settings = read(&pairs).expect("fine").expect("configured");
+        settings.key_for_scrubber().is_some()
+    };
+    assert!(!with("none") && !with("EMPTY"));
+    assert!(with("sk-0123456789"));
+}

@@ -63,15 +63,24 @@ async function settle(element, most) {
   return 'moving';
 }
 
+// The read saw it in the same place, longer ago than two frames: it stands still.
+function stood(element, index) {
+  if (performance.now() - store.at < 40 || documentOf(element) !== document) return false;
+  const rect = rectOf(element);
+  const now = [rect.x, rect.y, rect.width, rect.height];
+  return now.every((value, i) => Math.round(value) === store.rects[index * 4 + i]);
+}
+
 // purpose: "click", "hover", "fill", "drag", "upload". Answers {ok, x, y, via} in CSS pixels of this
 // context's viewport, or {ok: false, reason, by}.
 async function prepare(generation, index, purpose) {
   const found = held(generation, index);
   if (found.reason) return JSON.stringify({ ok: false, reason: found.reason });
-  return pack(await prepared(found.element, purpose));
+  const answer = await prepared(found.element, index, purpose);
+  return pack({ ...answer, checked: checkedState(generation, index) });
 }
 
-async function prepared(element, purpose) {
+async function prepared(element, index, purpose) {
   const no = (reason, by) => ({ ok: false, reason, by: by || null });
   const by = disabledNow(element);
   if (by !== null && purpose !== 'hover') return no('disabled', by);
@@ -81,7 +90,7 @@ async function prepared(element, purpose) {
   const styleHidden = !CHECK_VISIBILITY.call(element, { visibilityProperty: true });
   const surrogates = styleHidden ? [] : clickLabels(element, tag);
   if (styleHidden) return no('hidden');
-  const moving = await settle(element, 30);
+  const moving = stood(element, index) ? null : await settle(element, 30);
   if (moving) return no(moving);
   let last = await aim(element, element, 'element');
   if (last.ok) return last;
@@ -177,6 +186,35 @@ function deepAt(document_, x, y) {
   return hit;
 }
 
+// A point of a frame's own viewport, for a frame this realm can't look into: brings it into view and
+// says what lies over it here. Answers like `prepare`.
+async function throughFrame(generation, index, x, y) {
+  const found = held(generation, index);
+  if (found.reason) return JSON.stringify({ ok: false, reason: found.reason });
+  const frameElement = found.element;
+  const view = windowOf(frameElement) || window;
+  let cover = null;
+  for (const block of [null, 'nearest', 'center', 'start', 'end']) {
+    if (block) {
+      Element.prototype.scrollIntoView.call(frameElement, { block, inline: 'nearest', behavior: 'instant' });
+      const top = rectOf(frameElement).y + y;
+      // A frame higher than the window: its point is what has to be seen.
+      if (top < 0 || top >= view.innerHeight) view.scrollBy({ top: top - view.innerHeight / 2, behavior: 'instant' });
+      await settle(frameElement, 30);
+    }
+    const style = view.getComputedStyle(frameElement);
+    const rect = rectOf(frameElement);
+    const hit = topmostAt(
+      frameElement,
+      rect.x + frameElement.clientLeft + parseFloat(style.paddingLeft) + x,
+      rect.y + frameElement.clientTop + parseFloat(style.paddingTop) + y
+    );
+    if (!hit.miss && hit.element === frameElement) return pack({ ok: true, x: hit.x, y: hit.y, via: 'frame' });
+    if (!hit.miss && hit.element && !cover) cover = hit.element;
+  }
+  return pack(cover ? { ok: false, reason: 'covered', by: coverName(cover) } : { ok: false, reason: 'off_screen' });
+}
+
 // The hit counts as the target when it is it, lies in it, or is the part of its label that passes the
 // click on (nothing else in the label that would take the click for itself).
 function belongs(hit, target, label) {
@@ -199,20 +237,21 @@ function coverName(element) {
   return describe(element);
 }
 
-// Scroll boxes of the page, largest first: the element itself and how much is left in it.
+// Scroll boxes of the page, largest first and the page itself last (what it holds is mostly there): the element itself and how much is left in it.
 let scrollBoxes = [];
 function scrollers() {
   const found = [];
   const root = getter(Document.prototype, 'scrollingElement').call(document);
-  for (const element of all(document, '*')) {
+  for (const element of everyElement(document)) {
     if (element !== root && element.scrollHeight <= element.clientHeight + 4) continue;
     if (element !== root) {
-      const overflow = window.getComputedStyle(element).overflowY;
+      const overflow = (windowOf(element) || window).getComputedStyle(element).overflowY;
       if (overflow !== 'auto' && overflow !== 'scroll') continue;
     }
     if (element.scrollHeight > element.clientHeight + 4) found.push(element);
   }
-  found.sort((a, b) => b.clientHeight * b.clientWidth - a.clientHeight * a.clientWidth);
+  const last = (element) => Number(element === root);
+  found.sort((a, b) => last(a) - last(b) || b.clientHeight * b.clientWidth - a.clientHeight * a.clientWidth);
   scrollBoxes = found;
   return pack(found.map((element) => ({ top: element.scrollTop, height: element.scrollHeight, view: element.clientHeight, what: describe(element) })));
 }
@@ -227,8 +266,9 @@ function scrollBy(at, share) {
 function scrollTo(at, top) {
   const box = scrollBoxes[at];
   if (!box) return false;
+  const before = box.scrollTop;
   Element.prototype.scrollTo.call(box, { top: top === 'bottom' ? box.scrollHeight : top, behavior: 'instant' });
-  return true;
+  return box.scrollTop !== before;
 }
 function scrollIntoView(generation, index) {
   const found = held(generation, index).element;
@@ -237,8 +277,8 @@ function scrollIntoView(generation, index) {
   return true;
 }
 
-// Quiet: how long ago the document last changed. Watches this document and its same-origin frames'
-// own readers watch theirs.
+// Quiet: how long ago the document last changed, watched from the moment the reader is there. Same-origin
+// frames' own readers watch theirs.
 let lastChange = performance.now();
 let watching = false;
 function quietSince() {
@@ -250,4 +290,13 @@ function quietSince() {
     lastChange = performance.now();
   }
   return Math.round(performance.now() - lastChange);
+}
+quietSince();
+// After an action: two frames, in which its handlers have done what they do at once, and `more` ms, which
+// what they sent off takes to leave the browser; then how long ago the document last changed.
+async function settled(more) {
+  await frame(window);
+  await frame(window);
+  await new Promise((resolve) => setTimeout(resolve, more));
+  return quietSince();
 }

@@ -3,8 +3,8 @@
 globalThis.__rehearsal = {
   version: VERSION,
   read, frameWindows, suspects, adopt,
-  prepare, element, elements, windowAt, scrollers, scrollBy, scrollTo, scrollIntoView, quietSince,
-  focus, hasFocus, selectText, setValue, readBack, selectOption, checkedState, formFacts, submitterOf, protect, clearProtected,
-  rectangles, cover, freeze,
+  prepare, throughFrame, element, elements, windowAt, scrollers, scrollBy, scrollTo, scrollIntoView, quietSince, settled,
+  focus, hasFocus, enter, leaveField, selectText, setValue, readBack, selectOption, checkedState, formFacts, submitterOf, protect, heldFields, clearProtected,
+  rectangles, contentOffset, pose, release, cover, guard,
   query, extract, fingerprint, probe,
 };

@@ -10,7 +10,10 @@ const setter = (proto, name) => Object.getOwnPropertyDescriptor(proto, name).set
 
 const GET_ATTRIBUTE = Element.prototype.getAttribute;
 const HAS_ATTRIBUTE = Element.prototype.hasAttribute;
+const HAS_ATTRIBUTES = Element.prototype.hasAttributes;
+const ATTRIBUTE_NAMES = Element.prototype.getAttributeNames;
 const FIRST_CHILD = getter(Node.prototype, 'firstChild');
+const FIRST_ELEMENT = getter(Element.prototype, 'firstElementChild');
 const NEXT_SIBLING = getter(Node.prototype, 'nextSibling');
 const PARENT_NODE = getter(Node.prototype, 'parentNode');
 const NODE_TYPE = getter(Node.prototype, 'nodeType');
@@ -30,8 +33,21 @@ const TEXT_CONTENT = getter(Node.prototype, 'textContent');
 const TEXT_DATA = getter(CharacterData.prototype, 'data');
 const DEFAULT_VIEW = getter(Document.prototype, 'defaultView');
 
-const attribute = (element, name) => GET_ATTRIBUTE.call(element, name);
-const has = (element, name) => HAS_ATTRIBUTE.call(element, name);
+// A read asks each element for some thirty attributes it mostly does not have. While it attends to one,
+// the names it does have are known; nothing changes within the pass, and nothing is attended outside it.
+const NONE = [];
+let attended = null;
+let attendedNames = NONE;
+function attend(element) {
+  attended = element;
+  attendedNames = element && HAS_ATTRIBUTES.call(element) ? ATTRIBUTE_NAMES.call(element) : NONE;
+}
+function attribute(element, name) {
+  return element === attended && !attendedNames.includes(name) ? null : GET_ATTRIBUTE.call(element, name);
+}
+function has(element, name) {
+  return element === attended ? attendedNames.includes(name) : HAS_ATTRIBUTE.call(element, name);
+}
 const first = (node) => FIRST_CHILD.call(node);
 const next = (node) => NEXT_SIBLING.call(node);
 const parentOf = (node) => PARENT_NODE.call(node);
@@ -121,6 +137,11 @@ function flatParent(node) {
   return up;
 }
 
-const fold = (text) => text.replace(/[\s\u00a0]+/g, ' ').trim();
-const words = (text) => (text ? text.split(/\s+/).filter(Boolean) : []);
-const truthy = (element, name) => (attribute(element, name) || '').trim().toLowerCase() === 'true';
+// Most text is folded already: asking costs less than a copy.
+const UNFOLDED = /[^\S ]|\s\s|^\s|\s$/;
+const fold = (text) => (UNFOLDED.test(text) ? text.replace(/\s+/g, ' ').trim() : text);
+const words = (text) => (text ? text.split(/\s+/).filter(Boolean) : NONE);
+function truthy(element, name) {
+  const written = attribute(element, name);
+  return written !== null && (written === 'true' || written.trim().toLowerCase() === 'true');
+}

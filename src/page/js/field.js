@@ -31,6 +31,18 @@ function selectText(generation, index) {
   return true;
 }
 
+// Into a field to type over what it holds; false where the focus went elsewhere.
+function enter(generation, index) {
+  return focus(generation, index) && selectText(generation, index);
+}
+// Out of it, as a finished edit; what it shows once the page has heard of it.
+async function leaveField(generation, index) {
+  const found = held(generation, index).element;
+  if (found) HTMLElement.prototype.blur.call(found);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  return readBack(generation, index);
+}
+
 function fire(element, type, options) {
   const view = windowOf(element) || window;
   return EventTarget.prototype.dispatchEvent.call(element, new view.Event(type, { bubbles: true, composed: true, ...options }));
@@ -58,7 +70,7 @@ function readBack(generation, index) {
   forgetRoles();
   forgetNames();
   forgetStyles();
-  return pack({ value: valueOf(field, roleOf(field), tag), valid: !isInvalid(field, tag) });
+  return pack({ value: valueOf(field, roleOf(field), tag), valid: !isInvalid(field, tag), quiet: quietSince() });
 }
 
 // Picks an option of a native select by its position; events as for a person's choice.
@@ -150,6 +162,25 @@ function submitterOf(generation, index) {
   return -1;
 }
 
+// While a secret is typed, a key that would land anywhere but in its field is stopped before the page
+// hears of it: a page that moves the focus in the middle gets nothing (failure 081).
+let guarded = null;
+function guard(generation, index, on) {
+  guarded = on ? held(generation, index).element || null : null;
+  return !!guarded;
+}
+function stray(event) {
+  if (!guarded) return;
+  const target = Event.prototype.composedPath.call(event)[0];
+  if (target === guarded || (target && target.nodeType && inside(guarded, target))) return;
+  Event.prototype.preventDefault.call(event);
+  Event.prototype.stopImmediatePropagation.call(event);
+}
+// Registered before any script of the page has run, hence asked first.
+for (const type of ['keydown', 'keypress', 'beforeinput', 'textInput', 'input', 'keyup']) {
+  EventTarget.prototype.addEventListener.call(window, type, stray, true);
+}
+
 // Elements the broker filled or the scenario protects: never read again, masked in pictures.
 function protect(generation, indices, on) {
   for (const index of indices) {
@@ -157,6 +188,15 @@ function protect(generation, indices, on) {
     if (found) on ? protectedFields.add(found) : protectedFields.delete(found);
   }
   return true;
+}
+// How many fields of a secret hold something.
+function heldFields() {
+  let filled = 0;
+  for (const field of everyElement(document)) {
+    const tag = tagOf(field);
+    if ((tag === 'input' || tag === 'textarea') && isSecretField(field) && fieldValue(field)) filled++;
+  }
+  return filled;
 }
 // Empties protected fields after the submit was answered; says how many still hold something.
 function clearProtected() {

@@ -44,13 +44,33 @@ function boxes(list, document_, kindOf, out) {
 
 // Boxes of secret fields, and of the given ranges of the latest read's text (UTF-16 offsets, flat
 // pairs). The matching that chose the ranges was done outside: no secret ever enters a page.
-function rectangles(generation, ranges) {
+// `indices`: elements of that read to cover whole.
+function rectangles(generation, ranges, indices) {
   const out = [];
   for (const element of secretElements()) boxes([rectOf(element)], documentOf(element), 'field', out);
   if (generation === store.generation) {
     for (let i = 0; i + 1 < ranges.length; i += 2) textBoxes(ranges[i], ranges[i + 1], out);
-  } else if (ranges.length) return JSON.stringify({ stale: true });
+    // One for each, also where nothing is painted: the caller tells them apart by their order.
+    for (const index of indices) {
+      const element = listed([index])[0];
+      const before = out.length;
+      if (element) boxes([rectOf(element)], documentOf(element), 'element', out);
+      if (out.length === before) out.push(['element', 0, 0, 0, 0]);
+    }
+  } else if (ranges.length || indices.length) return JSON.stringify({ stale: true });
   return JSON.stringify({ boxes: out });
+}
+function listed(indices) {
+  return indices.map((index) => store.elements[index]).filter((element) => element && connected(element));
+}
+// Where what a frame element shows begins, in this context's viewport.
+function contentOffset(generation, index) {
+  const frame = generation === store.generation && listed([index])[0];
+  if (!frame) return JSON.stringify(null);
+  const [x, y] = offsetOf(documentOf(frame));
+  const rect = rectOf(frame);
+  const style = (windowOf(frame) || window).getComputedStyle(frame);
+  return JSON.stringify([x + rect.x + frame.clientLeft + parseFloat(style.paddingLeft), y + rect.y + frame.clientTop + parseFloat(style.paddingTop)]);
 }
 
 // store.runs is flat: offset, text node, offset, text node, … in order.
@@ -104,13 +124,14 @@ function sourceSpan(node, start, end) {
 // Layer 1 of masking: a paused animation paints the field over. It adds no node and no attribute, holds
 // under a strict style policy, and follows the element wherever it is drawn.
 const covers = new Map();
-function cover(on) {
+function cover(on, generation, indices) {
   if (!on) {
     for (const animation of covers.values()) animation.cancel();
     covers.clear();
     return 0;
   }
-  for (const element of secretElements()) {
+  const chosen = generation === store.generation ? listed(indices) : [];
+  for (const element of secretElements().concat(chosen)) {
     if (covers.has(element)) continue;
     const paint = {
       backgroundColor: '#000', backgroundImage: 'none', color: '#000', caretColor: 'transparent', textShadow: 'none',
@@ -121,6 +142,21 @@ function cover(on) {
     covers.set(element, animation);
   }
   return covers.size;
+}
+
+// Before a picture: still, covered, measured. After it: measured again, then let go.
+function pose(generation, ranges, indices) {
+  freeze(true);
+  cover(true, generation, indices);
+  return rectangles(generation, ranges, indices);
+}
+function release(generation, ranges, indices) {
+  try {
+    return rectangles(generation, ranges, indices);
+  } finally {
+    cover(false);
+    freeze(false);
+  }
 }
 
 // Stands still for a picture: animations go to a fixed moment, the caret is hidden, both without a

@@ -63,6 +63,7 @@ function alternative(element, role, walk) {
 }
 
 function labelledBy(element, walk) {
+  if (!has(element, 'aria-labelledby')) return null;
   const ids = words(attribute(element, 'aria-labelledby'));
   if (!ids.length) return null;
   const root = rootOf(element);
@@ -134,7 +135,7 @@ function gaugeValue(element, tag) {
 function chosenText(element, tag, walk) {
   if (tag === 'select') {
     const parts = [];
-    for (const option of selectOptions(element)) if (option.selected) parts.push(optionText(option));
+    for (const option of chosenOptions(element)) parts.push(optionText(option));
     return parts.join(' ');
   }
   const parts = [];
@@ -143,16 +144,18 @@ function chosenText(element, tag, walk) {
   return '';
 }
 
-function selectOptions(select) {
-  return getter(HTMLSelectElement.prototype, 'options').call(select);
-}
+const SELECT_OPTIONS = getter(HTMLSelectElement.prototype, 'options');
+const CHOSEN_OPTIONS = getter(HTMLSelectElement.prototype, 'selectedOptions');
+const selectOptions = (select) => SELECT_OPTIONS.call(select);
+const chosenOptions = (select) => CHOSEN_OPTIONS.call(select);
 const OPTION_LABEL = getter(HTMLOptionElement.prototype, 'label');
 const OPTION_TEXT = getter(HTMLOptionElement.prototype, 'text');
 const optionText = (option) => OPTION_LABEL.call(option) || OPTION_TEXT.call(option);
 
+const AREA_VALUE = getter(HTMLTextAreaElement.prototype, 'value');
+const INPUT_VALUE = getter(HTMLInputElement.prototype, 'value');
 function fieldValue(element) {
-  const proto = tagOf(element) === 'textarea' ? HTMLTextAreaElement.prototype : HTMLInputElement.prototype;
-  return getter(proto, 'value').call(element) || '';
+  return (tagOf(element) === 'textarea' ? AREA_VALUE : INPUT_VALUE).call(element) || '';
 }
 
 const LABELABLE = new Set(['button', 'input', 'meter', 'output', 'progress', 'select', 'textarea']);

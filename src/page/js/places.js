@@ -43,13 +43,6 @@ function containsNode(generation, outer, inner) {
   return !!a && !!b && inside(a, b);
 }
 
-function blur(generation, index) {
-  const found = held(generation, index).element;
-  if (!found) return false;
-  HTMLElement.prototype.blur.call(found);
-  return true;
-}
-
 // Scrolls an element's box, or the page (index null), by shares of its view or to its ends; moved?
 function scrollView(generation, index, dx, dy) {
   let box = index === null ? null : held(generation, index).element;
@@ -95,11 +88,7 @@ function dragDrop(source, target) {
   send(source, 'dragend');
   return taken;
 }
-// Resolves after two frames: what an event's handlers do at once has been done by then.
-function twoFrames() {
-  return frame(window).then(() => frame(window)).then(() => true);
-}
-Object.assign(globalThis.__rehearsal, { twoFrames, queryText, containsNode, blur, scrollView, dragDrop });
+Object.assign(globalThis.__rehearsal, { queryText, containsNode, scrollView, dragDrop });
 
 // The origin's local storage as pairs, and back. A page without storage has none.
 function storageEntries() {

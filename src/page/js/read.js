@@ -28,18 +28,28 @@ const FLAG = {
   namedByText: 1048576,
 };
 
+const LINK_HREF = getter(HTMLAnchorElement.prototype, 'href');
+const AREA_HREF = getter(HTMLAreaElement.prototype, 'href');
+
 const LIMITS = { nodes: 200000, text: 2000000, name: 1000, value: 20000, frames: 5, depth: 3000, bytes: 24000000 };
 
 // Elements of the latest read, by index. An older generation is refused, never guessed at.
-const store = { generation: -1, elements: [], runs: [] };
+const store = { generation: -1, elements: [], runs: [], rects: [], at: 0 };
 
 function read(request) {
   forgetStyles();
   forgetRoles();
   forgetNames();
+  try {
+    return readAll(request);
+  } finally {
+    attend(null);
+  }
+}
+function readAll(request) {
   const state = {
     limits: { ...LIMITS, ...(request.limits || {}) },
-    elements: [], runs: [], text: [], at: 0, gap: 0, full: false, cut: false,
+    elements: [], runs: [], text: [], at: 0, gap: 0, deep: 0, full: false, cut: false,
     roleTable: [], roleIndex: new Map(), tagTable: [], tagIndex: new Map(),
     parent: [], role: [], name: [], start: [], end: [], rect: [], tag: [], flags: [], frame: [],
     type: [], testId: [], href: [], hints: [], value: [], options: [], disabledBy: [], level: [], column: [],
@@ -53,6 +63,8 @@ function read(request) {
   store.elements = state.elements;
   store.runs = state.runs;
   store.suspects = state.suspects;
+  store.rects = state.rect;
+  store.at = performance.now();
   store.frames = state.pendingFrames;
   return answer(state, request);
 }
@@ -67,12 +79,16 @@ function answer(state, request) {
     title: fold(getter(Document.prototype, 'title').call(document)),
     ready: getter(Document.prototype, 'readyState').call(document) === 'complete',
     focus: active ? state.elements.indexOf(active) : -1,
-    text,
+    text: text.replaceAll(SEPARATOR, ' ').replaceAll('\n', SEPARATOR),
     roles: state.roleTable, tags: state.tagTable, frames: state.frames,
-    parent: state.parent, role: state.role, name: joinNames(state, text), start: state.start, end: state.end, rect: state.rect,
-    tag: state.tag, flags: state.flags, frame: state.frame,
-    type: state.type, testId: state.testId, href: state.href, hints: state.hints, value: state.value, options: state.options,
-    disabledBy: state.disabledBy, level: state.level, column: state.column,
+    name: joinNames(state, text), ...kinds(state),
+    parent: state.parent.map((parent, i) => (parent < 0 ? 0 : i - parent)),
+    start: steps(state.start, 1), length: state.end.map((end, i) => end - state.start[i]), rect: rectSteps(state.rect),
+    frame: state.frames.length ? state.frame : [],
+    type: joined(state.type, 1), testId: joined(state.testId, 1), href: joined(state.href, 1), value: joined(state.value, 1),
+    disabledBy: joined(state.disabledBy, 1), column: joined(state.column, 1), hints: joined(state.hints, 2),
+    options: joined(state.options.flatMap(([index, list]) => list.map((text) => [index, text])).flat(), 1),
+    level: steps(state.level, 2),
     unread: state.unread,
     owned: state.owned,
     suspects: state.suspects.length,
@@ -82,9 +98,60 @@ function answer(state, request) {
   return pack(shape);
 }
 
-// Names as one string: quotes and escapes would double the size of the answer. Where the rendered text of
-// the element is its name, a flag says so instead.
+// An answer passes four programs that each write it as JSON into the next one's JSON, so that a quote or
+// a line break grows to a dozen characters on its way. Strings are therefore joined by a sign that needs
+// no escape, and numbers that grow are written as steps.
 const SEPARATOR = '\x7f';
+// Differences of every `stride`-th number, beginning with the first.
+function steps(list, stride) {
+  const out = list.slice();
+  let last = 0;
+  for (let i = 0; i < list.length; i += stride) {
+    out[i] = list[i] - last;
+    last = list[i];
+  }
+  return out;
+}
+// Few kinds of elements make a page: role, tag and flags once for each kind, and one number for each element.
+function kinds(state) {
+  const known = new Map();
+  const table = [];
+  const column = state.flags.map((flags, i) => {
+    const key = (flags * 1024 + state.role[i]) * 4096 + state.tag[i];
+    let at = known.get(key);
+    if (at === undefined) {
+      at = known.size;
+      known.set(key, at);
+      table.push(state.role[i], state.tag[i], flags);
+    }
+    return at;
+  });
+  return { kinds: table, kind: column };
+}
+// x and y of a rectangle as steps from the one before; width and height as they are.
+function rectSteps(rect) {
+  const out = rect.slice();
+  for (let i = rect.length - 4; i >= 4; i -= 4) {
+    out[i] -= rect[i - 4];
+    out[i + 1] -= rect[i - 3];
+  }
+  return out;
+}
+// Rows of an index, perhaps a kind, and a text: the numbers apart, the texts joined.
+function joined(rows, numbers) {
+  const at = [];
+  const texts = [];
+  let last = 0;
+  for (let i = 0; i < rows.length; i += numbers + 1) {
+    at.push(rows[i] - last);
+    last = rows[i];
+    if (numbers === 2) at.push(rows[i + 1]);
+    const text = rows[i + numbers];
+    texts.push(text.includes(SEPARATOR) ? text.replaceAll(SEPARATOR, '') : text);
+  }
+  return [at, texts.join(SEPARATOR)];
+}
+// Names as one string. Where the rendered text of the element is its name, a flag says so instead.
 function joinNames(state, text) {
   const list = state.name;
   for (let i = 0; i < list.length; i++) {
@@ -101,7 +168,7 @@ function joinNames(state, text) {
 // JSON without lone surrogates: one of them makes a whole BiDi answer vanish.
 function pack(shape) {
   const text = JSON.stringify(shape);
-  if (!/\\ud[89a-f]/i.test(text)) return text;
+  if (!text.includes('\\ud') || !/\\ud[89a-f]/.test(text)) return text;
   return JSON.stringify(shape, (_, value) => (typeof value === 'string' ? value.toWellFormed() : value));
 }
 
@@ -158,11 +225,12 @@ function visit(element, state, around) {
     if (tag === 'input' && inputType(element) === 'file' && !around.hidden) list(element, tag, style, state, around, true);
     return;
   }
-  if (around.deep > state.limits.depth) {
+  if (state.deep > state.limits.depth) {
     state.cut = true;
     return;
   }
   let here = around;
+  attend(element);
   if (!around.hidden && (truthy(element, 'aria-hidden') || has(element, 'inert'))) here = { ...here, hidden: true };
   if (state.modal === element && !here.inside) here = { ...here, inside: true };
   if (style.block) state.gap = 2;
@@ -170,7 +238,7 @@ function visit(element, state, around) {
 
   const index = here.hidden || !style.drawn ? -1 : list(element, tag, style, state, here, false);
   if (!style.locked) {
-    if (index >= 0) here = within(element, index, state, here);
+    if (index >= 0 && FIRST_ELEMENT.call(element) || shadowOf(element)) here = index >= 0 ? within(element, index, state, here) : here;
     if (!here.disabled && truthy(element, 'aria-disabled')) here = { ...here, disabled: element };
     if (tag === 'iframe' || tag === 'frame' || tag === 'object') enterFrame(element, tag, index, state, here);
     else if (!collapsed(element, style)) children(element, tag, state, here);
@@ -183,17 +251,18 @@ function visit(element, state, around) {
 // A box of no size that cuts its content off (an accordion's closed panel): nothing inside is seen.
 function collapsed(element, style) {
   if (!style.block || !first(element)) return false;
+  // Asked first: a style is at hand, a size has to be asked of the layout.
+  const computed = (windowOf(element) || window).getComputedStyle(element);
+  if (computed.overflowX === 'visible' || computed.overflowY === 'visible') return false;
   if (element.clientHeight !== 0 && element.clientWidth !== 0) return false;
   if (style.display.startsWith('table')) return false;
   const rect = rectOf(element);
   if (rect.width > 0 && rect.height > 0) return false;
-  const computed = (windowOf(element) || window).getComputedStyle(element);
-  return computed.overflowX !== 'visible' && computed.overflowY !== 'visible';
+  return true;
 }
 
 function children(element, tag, state, here) {
   if (tag === 'pre' || tag === 'textarea') here = { ...here, pre: true };
-  const deeper = (here.deep || 0) + 1;
   if (NO_TEXT.has(tag)) {
     if (tag === 'select') selectChildren(element, state, here);
     return;
@@ -201,26 +270,40 @@ function children(element, tag, state, here) {
   const closed = tag === 'details' && !has(element, 'open');
   const shadow = shadowOf(element);
   if (!shadow && maybeHost(element, tag)) state.suspects.push(element);
-  const inner = { ...here, deep: deeper };
-  const drawn = styleOf(element).drawn;
-  const step = (child) => {
-    const type = kind(child);
-    if (type === TEXT) {
-      if (drawn && !closed) pushText(child, element, state, here);
-    } else if (type === ELEMENT) {
-      if (closed && !(tagOf(child) === 'summary' && isSummary(child))) return;
-      if (owners && owner(child) && owner(child) !== element) return;
-      visit(child, state, inner);
-    }
-  };
-  if (shadow || tag === 'slot') for (const child of flatChildren(element)) step(child);
-  else for (let child = first(element); child; child = next(child)) step(child);
-  if (owners && has(element, 'aria-owns')) {
+  const style = styleOf(element);
+  if (!here.unread && (style.faint || style.placed && offCanvas(element))) here = { ...here, unread: true };
+  const owns = owners && has(element, 'aria-owns');
+  state.deep++;
+  if (shadow || tag === 'slot') for (const child of flatChildren(element)) step(child, element, style, closed, state, here);
+  else for (let child = first(element); child; child = next(child)) step(child, element, style, closed, state, here);
+  if (owns) {
     for (const id of words(attribute(element, 'aria-owns'))) {
       const owned = byId(rootOf(element), id);
-      if (owned && owner(owned) === element) visit(owned, state, inner);
+      if (owned && owner(owned) === element) visit(owned, state, here);
     }
   }
+  state.deep--;
+}
+function step(child, element, style, closed, state, here) {
+  const type = kind(child);
+  if (type === TEXT) {
+    if (style.drawn && !style.blank && !here.unread && !closed) pushText(child, style, state, here);
+  } else if (type === ELEMENT) {
+    if (closed && !(tagOf(child) === 'summary' && isSummary(child))) return;
+    if (owners && owner(child) && owner(child) !== element) return;
+    visit(child, state, here);
+  }
+}
+
+// Put where no scrolling leads: text for machines, not for people.
+function offCanvas(element) {
+  const rect = rectOf(element);
+  if (!rect.width || !rect.height) return false;
+  const view = windowOf(element) || window;
+  if (rect.right + view.scrollX > 0 && rect.bottom + view.scrollY > 0) return false;
+  // A list scrolled inside its box comes back.
+  for (let up = flatParent(element); up; up = flatParent(up)) if (up.scrollTop || up.scrollLeft) return false;
+  return true;
 }
 
 // Options of a listbox are candidates; those of a drop-down are its value list only.
@@ -241,18 +324,23 @@ function maybeHost(element, tag) {
   return element.clientHeight > 0 && (windowOf(element) || window).getComputedStyle(element).height === 'auto';
 }
 
-function pushText(node, element, state, here) {
+function pushText(node, style, state, here) {
   const data = TEXT_DATA.call(node);
   if (!data || state.full) return;
-  let core = here.pre ? data.replace(/[^\S\n]+/g, ' ') : data.replace(/[\s\u00a0]+/g, ' ');
-  const lead = /^\s/.test(core);
-  const tail = core.length > 1 && /\s$/.test(core);
-  core = core.trim();
+  let core = data;
+  let lead = false;
+  let tail = false;
+  if (UNFOLDED.test(data)) {
+    core = here.pre ? data.replace(/[^\S\n]+/g, ' ') : data.replace(/\s+/g, ' ');
+    lead = /^\s/.test(core);
+    tail = core.length > 1 && /\s$/.test(core);
+    core = core.trim();
+  }
   if (!core) {
-    if (state.gap < 1 && data.length) state.gap = 1;
+    if (state.gap < 1) state.gap = 1;
     return;
   }
-  const how = styleOf(element).transform;
+  const how = style.transform;
   if (how !== 'none') core = transformed(core, how);
   if (state.at) {
     if (state.gap === 2) add(state, '\n');
@@ -288,7 +376,7 @@ function list(element, tag, style, state, here, hiddenFile, isOption) {
   const testId = testIdOf(element);
   const interactive = CONTROLS.has(role) && !(role === 'option' && tag === 'option' && !isOption) || focusable || has(element, 'onclick') && tag !== 'body';
   if (here.leaf && !focusable && !testId && !(tag === 'input' || tag === 'select' || tag === 'textarea')) return -1;
-  if (!interactive && !testId && !LISTED.has(role) && !(role === 'group' && nameOf(element).text) && !has(element, 'aria-live') && tag !== 'object') return -1;
+  if (!interactive && !testId && !LISTED.has(role) && !(role === 'group' && nameOf(element).text) && !has(element, 'aria-live') && tag !== 'object' && tag !== 'header' && tag !== 'footer') return -1;
   if (tag === 'html' || tag === 'body') if (!testId) return -1;
   if (role === 'image' && !nameOf(element).text && !interactive && !testId) return -1;
   if (state.elements.length >= state.limits.nodes) {
@@ -310,6 +398,7 @@ function list(element, tag, style, state, here, hiddenFile, isOption) {
 }
 
 function testIdOf(element) {
+  if (element === attended && attendedNames === NONE) return null;
   for (const name of TEST_IDS) {
     const value = attribute(element, name);
     if (value) return value;
@@ -337,7 +426,7 @@ function describeNode(element, role, tag, index, interactive, testId, state, her
   if (testId) state.testId.push(index, clip(testId, 200));
   if (tag === 'a' || tag === 'area') {
     const href = attribute(element, 'href');
-    if (href !== null) state.href.push(index, clip(String(getter(tag === 'a' ? HTMLAnchorElement.prototype : HTMLAreaElement.prototype, 'href').call(element)), 4000));
+    if (href !== null) state.href.push(index, clip(String((tag === 'a' ? LINK_HREF : AREA_HREF).call(element)), 4000));
   }
   pushHints(element, role, tag, index, name, interactive, state);
   if (interactive || here.disabled || role === 'row' || role === 'gridcell') {
@@ -359,7 +448,7 @@ function describeNode(element, role, tag, index, interactive, testId, state, her
     }
     const selected = selectedOf(element, role, tag);
     if (selected !== null) flags |= FLAG.selectedKnown | (selected ? FLAG.selected : 0);
-    if (tag === 'select') state.options.push(index, optionsOf(element));
+    if (tag === 'select') state.options.push([index, optionsOf(element)]);
     if (tag === 'select' ? has(element, 'multiple') : truthy(element, 'aria-multiselectable')) flags |= FLAG.multiselectable;
     const popup = attribute(element, 'aria-haspopup');
     if ((popup !== null && popup !== '' && popup !== 'false') || (role === 'combobox' && popup !== 'false')) flags |= FLAG.popup;
@@ -388,16 +477,17 @@ function optionsOf(select) {
   return list;
 }
 
-// Hints are rows of [index, kind, text]; kinds as `HintKind`.
+// Hints are rows of index, kind and text; kinds by their place in `HintKind`.
+const HINT = { title: 0, placeholder: 1, name_attribute: 2, tooltip: 3, description: 4 };
 function pushHints(element, role, tag, index, name, interactive, state) {
   const hint = (kindOf, text) => {
     const folded = text ? fold(text) : '';
-    if (folded && folded !== name.text) state.hints.push([index, kindOf, clip(folded, 300)]);
+    if (folded && folded !== name.text) state.hints.push(index, HINT[kindOf], clip(folded, 300));
   };
-  if (name.from === 'title') state.hints.push([index, 'title', clip(name.text, 300)]);
+  if (name.from === 'title') state.hints.push(index, HINT.title, clip(name.text, 300));
   else if (has(element, 'title')) hint('title', attribute(element, 'title'));
   if (!interactive) return;
-  if (name.from === 'placeholder') state.hints.push([index, 'placeholder', clip(name.text, 300)]);
+  if (name.from === 'placeholder') state.hints.push(index, HINT.placeholder, clip(name.text, 300));
   else if (has(element, 'placeholder')) hint('placeholder', attribute(element, 'placeholder'));
   if (NATIVE_FIELDS.has(tag) || tag === 'button') hint('name_attribute', attribute(element, 'name'));
   if (has(element, 'aria-describedby')) {

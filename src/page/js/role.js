@@ -46,9 +46,8 @@ const TAG_ROLES = {
 
 let roles = new Map();
 
-function inputType(element) {
-  return getter(HTMLInputElement.prototype, 'type').call(element);
-}
+const INPUT_TYPE = getter(HTMLInputElement.prototype, 'type');
+const inputType = (element) => INPUT_TYPE.call(element);
 
 function isFocusable(element) {
   const tag = tagOf(element);

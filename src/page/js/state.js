@@ -22,14 +22,17 @@ function markSecret(element) {
 function triState(text) {
   return text === 'mixed' ? 2 : text === 'true' ? 1 : text === 'false' ? 0 : null;
 }
+const INDETERMINATE = getter(HTMLInputElement.prototype, 'indeterminate');
+const CHECKED = getter(HTMLInputElement.prototype, 'checked');
+const SELECTED = getter(HTMLOptionElement.prototype, 'selected');
 const CHECKABLE = new Set(['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio', 'option', 'treeitem']);
 
 function checkedOf(element, role, tag) {
   if (tag === 'input' && (role === 'checkbox' || role === 'radio' || role === 'switch' || CHECKABLE.has(role))) {
     const type = inputType(element);
     if (type === 'checkbox' || type === 'radio') {
-      if (getter(HTMLInputElement.prototype, 'indeterminate').call(element) && type === 'checkbox') return 2;
-      return getter(HTMLInputElement.prototype, 'checked').call(element) ? 1 : 0;
+      if (type === 'checkbox' && INDETERMINATE.call(element)) return 2;
+      return CHECKED.call(element) ? 1 : 0;
     }
   }
   if (!CHECKABLE.has(role)) return null;
@@ -46,7 +49,7 @@ function expandedOf(element, tag) {
 
 const SELECTABLE = new Set(['option', 'tab', 'row', 'gridcell', 'treeitem', 'columnheader', 'rowheader']);
 function selectedOf(element, role, tag) {
-  if (tag === 'option') return getter(HTMLOptionElement.prototype, 'selected').call(element);
+  if (tag === 'option') return SELECTED.call(element);
   if (!SELECTABLE.has(role)) return null;
   const written = attribute(element, 'aria-selected');
   return written === 'true' ? true : written === 'false' ? false : null;
@@ -97,7 +100,7 @@ function valueOf(element, role, tag) {
     if (isSecretField(element)) return null;
     if (tag === 'select') {
       const parts = [];
-      for (const option of selectOptions(element)) if (option.selected) parts.push(fold(optionText(option)));
+      for (const option of chosenOptions(element)) parts.push(fold(optionText(option)));
       return parts.join(', ');
     }
     if (tag === 'input' && UNVALUED_TYPES.has(inputType(element))) return null;
@@ -138,8 +141,10 @@ function isInvalid(element, tag) {
 }
 
 function levelOf(element, role, tag) {
-  const written = Number(attribute(element, 'aria-level'));
-  if (written >= 1 && written <= 255) return written;
+  if (has(element, 'aria-level')) {
+    const written = Number(attribute(element, 'aria-level'));
+    if (written >= 1 && written <= 255) return written;
+  }
   if (role !== 'heading') return null;
   const match = /^h([1-6])$/.exec(tag);
   return match ? Number(match[1]) : 2;

@@ -22,9 +22,23 @@ function styleOf(element) {
     apart: !inline,
     transform: computed.textTransform,
     locked: !inline && computed.contentVisibility === 'hidden',
+    // Nothing in it can be read, whatever its children say of themselves.
+    faint: Number(computed.opacity) < 0.05,
+    // Its own words can't be read: no size, no colour, pushed out of its box.
+    blank: parseFloat(computed.fontSize) < 3 || parseFloat(computed.textIndent) < -500 || colourless(computed),
+    placed: computed.position === 'absolute' || computed.position === 'fixed',
   };
   styles.set(element, known);
   return known;
+}
+
+// Letters without colour, or in the very colour of their own box. What an ancestor paints behind
+// them is not asked: white letters on a picture are read well.
+function colourless(computed) {
+  const clipped = computed.backgroundClip === 'text' || computed.webkitBackgroundClip === 'text';
+  if (clipped) return false;
+  const ink = computed.webkitTextFillColor || computed.color;
+  return /^rgba\(.*, ?0\)$|\/ ?0\)$/.test(ink) || ink === computed.backgroundColor && computed.backgroundImage === 'none';
 }
 
 // Does any sheet of this root write ::before or ::after? Asked once per root, because reading the

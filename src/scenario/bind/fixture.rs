@@ -122,13 +122,10 @@ impl Bind<'_> {
         let mut hosts = Vec::new();
         for entry in entries {
             let name = entry.key.clone();
-            let odd = name.contains(['/', '*', '@', ' ', ':'])
-                || name.starts_with('.')
-                || name.is_empty();
-            if odd {
+            if let Some(fault) = super::hosts::host_fault(&name) {
                 self.error(
                     name.span,
-                    &format!("`{}` is no host name", crate::text::visible(&name)),
+                    &format!("`{}` {fault}", crate::text::visible(&name)),
                     example,
                 );
                 continue;

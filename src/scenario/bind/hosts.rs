@@ -177,7 +177,7 @@ impl Bind<'_> {
 }
 
 /// Why an entry would never match anything. Canonical spelling is the policy's business.
-fn host_fault(entry: &str) -> Option<&'static str> {
+pub(super) fn host_fault(entry: &str) -> Option<&'static str> {
     let rest = match entry.split_once("://") {
         Some((scheme, rest)) if ["http", "https", "ws", "wss"].contains(&scheme) => rest,
         Some(_) => return Some("has a scheme that is not http, https, ws or wss"),
@@ -192,7 +192,7 @@ fn host_fault(entry: &str) -> Option<&'static str> {
     if rest.contains(['/', '?', '#', '\\']) {
         return Some("has a path behind the host");
     }
-    if rest.starts_with('.') || rest.ends_with("..") || rest.is_empty() {
+    if rest.starts_with(['.', ':']) || rest.ends_with("..") || rest.is_empty() {
         return Some("is no whole host name");
     }
     if rest.contains(char::is_whitespace) {

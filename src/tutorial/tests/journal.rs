@@ -333,19 +333,12 @@ pub fn add_readme() -> Vec<Event> {
 /// Puts a picture below `folder` for every frame, each one different.
 pub fn frames(folder: &Path, events: &[Event]) {
     std::fs::create_dir_all(folder.join("frames")).expect("folder");
+    let mut image = RgbImage::from_fn(1280, 800, |x, y| Rgb([(x / 16) as u8, (y / 16) as u8, 90]));
     for (i, event) in events.iter().enumerate() {
         if let What::Frame(frame) = &event.what {
-            let mut image = RgbImage::from_fn(frame.width, frame.height, |x, y| {
-                Rgb([(x % 251) as u8, (y % 241) as u8, i as u8])
-            });
-            for redaction in &frame.redactions {
-                let [x, y, w, h] = redaction.rect.map(|n| n as u32);
-                (y..y + h)
-                    .for_each(|y| (x..x + w).for_each(|x| image.put_pixel(x, y, Rgb([0, 0, 0]))));
-            }
-            image
-                .save(folder.join(frame.file.as_ref().expect("file")))
-                .expect("save");
+            image.put_pixel(0, 0, Rgb([0, 0, i as u8]));
+            let path = folder.join(frame.file.as_ref().expect("file"));
+            image.save(path).expect("save");
         }
     }
 }

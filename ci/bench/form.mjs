@@ -1,0 +1,19 @@
+// The form's figures: `ours RUN_FOLDER` says what a run took, `table FILE` compares the rounds.
+import { readFileSync, readdirSync } from 'node:fs';
+import { events, median } from './events.mjs';
+
+const [mode, where] = process.argv.slice(2);
+if (mode === 'ours') {
+  const [run] = readdirSync(where);
+  const all = events(`${where}/${run}`);
+  const end = all.find((e) => e.event === 'scenario_finished');
+  if (end.status !== 'passed') throw new Error(`the scenario ended as ${end.status}: ${end.message}`);
+  const opening = end.ms_by_part.browser ?? 0;
+  console.log(`ours ${end.ms + opening} ${JSON.stringify(end.ms_by_part)}`);
+} else {
+  const rounds = readFileSync(where, 'utf8').trim().split('\n').map((line) => line.split(' '));
+  const of = (name) => rounds.filter(([word]) => word === name).map(([, ms]) => Number(ms));
+  const [ours, theirs] = [of('ours'), of('playwright')];
+  const ratio = median(ours.map((ms, i) => ms / theirs[i]));
+  console.log(`median: ours ${median(ours)} ms, playwright ${median(theirs)} ms, ratio ${ratio.toFixed(2)}: ${ratio <= 1 ? 'met' : 'MISSED'}`);
+}

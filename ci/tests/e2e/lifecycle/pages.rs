@@ -1,0 +1,104 @@
+//! Pages and servers that misbehave cost their own scenario, never another one.
+
+use super::site::Site;
+use super::suite::{Suite, scenario};
+
+#[test]
+fn faults_of_pages_and_servers_stay_in_their_own_scenario() {
+    let (site, suite) = (Site::start(), Suite::new());
+    let start = |path: &str| format!("start: {}\n", site.at(path));
+    let fine = format!(
+        "{}expect: {{ element: heading \"Fine\" }}\n",
+        start("/fine")
+    );
+    let never = "expect: { see: never to be seen }\n";
+    let closed = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|l| l.local_addr())
+        .expect("a port");
+    suite
+        .scenario("a-fine", &fine)
+        .scenario("redirect-loop", &(start("/loop") + never))
+        .scenario("name-unknown", &format!("start: http://no-such-host.invalid/\n{never}"))
+        .scenario("refused", &format!("start: http://{closed}/\n{never}"))
+        .scenario("hanging-server", &(start("/hang") + never))
+        .scenario("dripping-server", &(start("/drip") + never))
+        .scenario(
+            "alert-storm",
+            &(start("/storm") + "steps: [ { click: Storm } ]\nexpect: { see: Storm }\n"),
+        )
+        .scenario(
+            "alerts-expected",
+            &(start("/storm")
+                + "steps: [ { click: Breeze, dialog: accept } ]\nexpect: { element: button \"Calm\" }\n"),
+        )
+        .scenario(
+            "popup-storm",
+            &(start("/popups") + "steps: [ { click: Open many } ]\nexpect: { see: Popups }\n"),
+        )
+        .scenario(
+            "download",
+            &(start("/files")
+                + "steps: [ { click: Orders, download: \"*.csv\" } ]\nexpect: [ { download: \"*.csv\" } ]\n"),
+        )
+        .scenario(
+            "download-unasked",
+            &(start("/files") + "steps: [ { click: Orders } ]\nexpect: { see: Files }\n"),
+        )
+        .scenario("reloading", &(start("/again-and-again") + never))
+        // These run one after the other on one worker, after all others.
+        .scenario(
+            "x-spin",
+            &(start("/spin")
+                + "serial: true\nsteps: [ { click: Spin }, { click: Spin } ]\nexpect: { see: Spin }\n"),
+        )
+        .scenario("y-after-spin", &format!("serial: true\n{fine}"));
+    let ran = suite.run(&["run", "--jobs", "2"]).expect_code(1);
+    let report = suite.report();
+    let verdict = |id: &str| suite.verdict(&report, id);
+    let passed = |id: &str| assert_eq!(verdict(id).0, "passed", "{id}: {}", ran.out);
+    let failed = |id: &str, reason: &str| {
+        let (status, why) = verdict(id);
+        assert_eq!(
+            (status.as_str(), why.as_str()),
+            ("failed", reason),
+            "{id}: {}",
+            ran.out
+        );
+    };
+    passed("a-fine");
+    failed("redirect-loop", "too_many_redirects");
+    failed("name-unknown", "dns");
+    failed("refused", "connection_refused");
+    failed("hanging-server", "timeout");
+    failed("alert-storm", "unexpected_dialog");
+    passed("alerts-expected");
+    passed("download");
+    failed("x-spin", "page_hung");
+    passed("y-after-spin");
+    // A server that never ends its page is read as far as it came.
+    assert!(["failed", "not_completed"].contains(&verdict("dripping-server").0.as_str()));
+    assert!(["failed", "not_completed"].contains(&verdict("reloading").0.as_str()));
+    let opened = suite
+        .events()
+        .iter()
+        .filter(|e| e["event"] == "tab_opened" && e["scenario"] == "popup-storm")
+        .count();
+    assert!((1..=16).contains(&opened), "{opened} popups were let live");
+    let refused = suite.events().iter().any(|e| {
+        e["event"] == "download" && e["scenario"] == "download-unasked" && e["accepted"] == false
+    });
+    assert!(refused, "a download nobody asked for is refused and told");
+    assert_eq!(
+        scenario(&report, "x-spin")["attempts"]
+            .as_array()
+            .map(Vec::len),
+        Some(1)
+    );
+    assert_eq!(suite.junit_cases().len(), 14);
+    suite.nothing_is_left();
+    assert!(
+        suite.session_folders().is_empty(),
+        "{:?}",
+        suite.session_folders()
+    );
+}

@@ -1,0 +1,376 @@
+//! Only listed hosts, by every way a page has of leaving (R70–R77, cases 143–153).
+
+use std::net::{TcpListener, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::lab::Lab;
+use super::stage::Stage;
+
+const LEFT: &str = "refused/host_left";
+const PASSED: &str = "passed/completed";
+
+fn start(lab: &Lab, id: &str, path: &str, steps: &str, expect: &str) {
+    lab.scenario(
+        id,
+        &format!("start: http://site.test/{path}\n{steps}expect: [ {expect} ]\n"),
+    );
+}
+
+#[test]
+fn r70_r77_cases_143_to_153_no_way_out_of_the_list() {
+    let stage = Stage::open("");
+    let page = |path: &str, body: &str| {
+        stage.page(
+            "site.test",
+            path,
+            &format!("<title>Inside</title><h1>Inside</h1>{body}<output id=result>idle</output>"),
+        );
+    };
+    let evil = "http://evil.test/landing";
+    stage.page(
+        "evil.test",
+        "/landing",
+        "<title>Evil</title><h1>Evil words</h1>",
+    );
+    stage.page(
+        "other.test",
+        "/landing",
+        "<title>Other</title><h1>Other words</h1>",
+    );
+    page("/plain", "");
+    page(
+        "/script",
+        &format!("<script>location.href='{evil}'</script>"),
+    );
+    page(
+        "/meta",
+        &format!("<meta http-equiv=refresh content=\"0;url={evil}\">"),
+    );
+    page("/link", &format!("<a href={evil}>Go</a>"));
+    page("/blank", &format!("<a href={evil} target=_blank>Go</a>"));
+    page(
+        "/popup",
+        &format!("<button onclick=\"window.open('{evil}')\">Go</button>"),
+    );
+    page(
+        "/form",
+        &format!("<form action={evil}><button>Go</button></form>"),
+    );
+    page("/hop", "<a href=/redirect/evil.test/landing>Go</a>");
+    page("/listed-hop", "<a href=/redirect/other.test/landing>Go</a>");
+    page(
+        "/frame",
+        &format!("<iframe title=box src={evil}></iframe><img src=http://evil.test/i.png>"),
+    );
+    page(
+        "/data",
+        "<button onclick=\"result.textContent='asked';window.open('data:text/html,<h1>outside</h1>')\">Go</button>",
+    );
+    page(
+        "/blob",
+        "<button onclick=\"result.textContent='asked';window.open(URL.createObjectURL(new Blob(['<h1>outside</h1>'],{type:'text/html'})))\">Go</button>",
+    );
+    page(
+        "/third-parties",
+        &(0..50)
+            .map(|i| format!("<img alt='' src=http://cdn{i}.test/x.png>"))
+            .collect::<String>(),
+    );
+    let lab = Lab::on(&stage, &["site.test"], true);
+    // Served there as well, so that only the list keeps it out.
+    lab.write(
+        "suite/fixtures/other.yaml",
+        &format!(
+            "scope: run\ncommand: [sleep, \"1000000\"]\nready: http://127.0.0.1:{0}/health\nhosts:\n  other.test: \"127.0.0.1:{0}\"\n",
+            stage.port()
+        ),
+    );
+    let click = "steps: [ { click: Go } ]\n";
+    let pause = "steps: [ { wait: { seconds: 1 } } ]\n";
+    let inside = "{ title: Inside }";
+    start(&lab, "script", "script", pause, inside);
+    start(&lab, "meta", "meta", pause, inside);
+    for id in ["link", "blank", "popup", "form", "hop", "data", "blob"] {
+        start(&lab, id, id, click, inside);
+    }
+    start(
+        &lab,
+        "start-redirects",
+        "redirect/evil.test/landing",
+        pause,
+        inside,
+    );
+    start(&lab, "frame", "frame", pause, inside);
+    start(&lab, "third-parties", "third-parties", pause, inside);
+    lab.write(
+        "suite/scenarios/listed-hop.yaml",
+        "name: listed-hop\nfixtures: [stage, other]\nstart: http://site.test/listed-hop\nsteps: [ { click: Go } ]\nexpect: [ { see: Other words } ]\n",
+    );
+    start(
+        &lab,
+        "moves-itself",
+        "pages/145-page-moves-itself.html",
+        "steps: [ { wait: { seconds: 2 } } ]\n",
+        "{ see: Moving soon }",
+    );
+    start(
+        &lab,
+        "worker",
+        "pages/149-service-worker-detour.html",
+        pause,
+        "{ see: no worker }",
+    );
+    start(
+        &lab,
+        "hints",
+        "pages/151-dns-hints.html",
+        pause,
+        "{ see: hints added }",
+    );
+    start(
+        &lab,
+        "sockets",
+        "pages/152-sockets-and-beacons.html",
+        "steps: [ { click: Send, expect: { see: es error } } ]\n",
+        "{ see: ws error }, { see: fetch error }, { not_see: ws open }, { not_see: fetch ok }",
+    );
+    let run = lab.run(&["--fresh", "--jobs", "2", "--suggest"]);
+    run.check(&[
+        ("script", LEFT),
+        ("meta", LEFT),
+        ("link", LEFT),
+        ("blank", LEFT),
+        ("popup", LEFT),
+        ("form", LEFT),
+        ("hop", LEFT),
+        ("start-redirects", LEFT),
+        ("blob", LEFT),
+        ("moves-itself", LEFT),
+        ("frame", PASSED),
+        ("third-parties", PASSED),
+        ("listed-hop", PASSED),
+        ("worker", PASSED),
+        ("hints", PASSED),
+        ("sockets", PASSED),
+    ]);
+    // The browser itself opens no data: document from a page: an empty window or nothing.
+    assert!(
+        [LEFT, PASSED].contains(&run.ended("data").as_str()),
+        "{}",
+        run.failure("data")
+    );
+    let strangers: Vec<String> = stage
+        .received()
+        .iter()
+        .filter(|r| !matches!(r.host.as_str(), "site.test" | "other.test"))
+        .map(|r| format!("{}{}", r.host, r.path))
+        .collect();
+    assert!(strangers.is_empty(), "{strangers:?}");
+    // Nothing of the other page in any artefact (case 153).
+    let all = std::fs::read_to_string(run.folder().join("events.jsonl")).expect("a journal");
+    assert!(!all.contains("Evil words") && !all.contains("<h1>outside"));
+    // Each refusal is evidence: in the events, and in JUnit and HTML.
+    let refused = run
+        .of("frame", "blocked")
+        .filter(|e| e["host"] == "evil.test")
+        .count();
+    assert!(refused >= 2, "frame and image: {refused}");
+    for file in ["junit.xml", "report.html"] {
+        let text = std::fs::read_to_string(run.folder().join(file)).expect("a report");
+        assert!(text.contains("evil.test"), "{file}");
+    }
+    assert!(
+        run.stdout.contains("hosts:\n  - http://evil.test")
+            || run.stdout.contains("hosts:\n  - evil.test"),
+        "{}",
+        run.stdout
+    );
+}
+
+/// Case 144: an allow-list of schemes, tested one by one, before any browser.
+#[test]
+fn r70_r71_r75_cases_144_146_only_listed_http_addresses_can_be_opened() {
+    let stage = Stage::open("");
+    for scheme in [
+        "javascript:alert(1)",
+        "file:///etc/hostname",
+        "chrome://version",
+        "view-source:http://site.test/",
+        "about:blank",
+        "data:text/html,x",
+        "blob:http://site.test/1",
+        "ftp://site.test/",
+        "ws://site.test/",
+        "custom:thing",
+        // R71: exact hosts, known from the plan.
+        "http://evil.test/",
+        "http://www.site.test/",
+        "http://site.test:8080/",
+        "https://site.test/",
+        "http://site.test./",
+        "http://site.test@evil.test/",
+        "http://user:word@site.test/",
+        "http://127.0.0.1:9/",
+        "http://0x7f000001/",
+        "//evil.test/",
+    ] {
+        let lab = Lab::on(&stage, &["site.test"], true);
+        start(
+            &lab,
+            "one",
+            "plain",
+            &format!("steps: [ {{ goto: \"{scheme}\" }} ]\n"),
+            "{ title: x }",
+        );
+        let run = lab.run(&["--fresh"]);
+        assert_eq!(run.code, 2, "{scheme}: {}{}", run.stdout, run.stderr);
+        assert!(!run.browser_seen);
+    }
+    assert!(stage.received().is_empty());
+}
+
+/// The vector page (security.md 3.4) on Chromium: what passes the proxy meets a decoy.
+#[test]
+fn r71_r72_r73_r74_no_vector_reaches_a_decoy_directly() {
+    let stage = Stage::open("");
+    let tcp = Decoy::tcp();
+    let udp = Decoy::udp();
+    let (t, u) = (tcp.port, udp.port);
+    let mut addresses = Vec::new();
+    for host in [
+        "127.0.0.1",
+        "localhost",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "x.localhost",
+        "0.0.0.0",
+        "localhost.",
+        "evil.test",
+        "site.test:8080#",
+        "169.254.169.254",
+    ] {
+        addresses.push(format!("http://{host}:{t}/"));
+    }
+    let list = addresses
+        .iter()
+        .map(|a| format!("'{a}'"))
+        .collect::<Vec<_>>()
+        .join(",");
+    stage.page(
+        "site.test",
+        "/vectors",
+        &format!(
+            "<title>Vectors</title><h1>Vectors</h1><output id=o></output><div id=d></div><script>
+const list = [{list}];
+let n = 0;
+for (const a of list) {{
+  const ws = a.replace('http', 'ws');
+  const tries = [
+    () => fetch(a + 'fetch', {{mode: 'no-cors'}}), () => fetch(a + 'keep', {{mode: 'no-cors', keepalive: true}}),
+    () => {{ const x = new XMLHttpRequest(); x.open('GET', a + 'xhr'); x.send() }},
+    () => navigator.sendBeacon(a + 'beacon', 'x'), () => new WebSocket(ws + 'ws'), () => new EventSource(a + 'es'),
+    () => {{ new Image().src = a + 'img' }},
+    () => {{ for (const [tag, at] of [['iframe','src'],['embed','src'],['object','data'],['video','src'],['audio','src'],['script','src'],['track','src']]) {{ const e = document.createElement(tag); e[at] = a + tag; d.append(e) }} }},
+    () => {{ for (const rel of ['stylesheet','preload','prefetch','preconnect','dns-prefetch','modulepreload','prerender','manifest','icon']) {{ const l = document.createElement('link'); l.rel = rel; l.as = 'fetch'; l.href = a + rel; document.head.append(l) }} }},
+    () => {{ const s = document.createElement('style'); s.textContent = '@font-face{{font-family:z' + n + ';src:url(' + a + 'font)}} #o{{font-family:z' + n + '}} @import \"' + a + 'import\"; body{{background:url(' + a + 'bg)}}'; document.head.append(s) }},
+    () => new Worker(URL.createObjectURL(new Blob(['fetch(\"' + a + 'worker\",{{mode:\"no-cors\"}})']))),
+    () => new SharedWorker(URL.createObjectURL(new Blob(['fetch(\"' + a + 'shared\",{{mode:\"no-cors\"}})']))),
+    () => {{ const p = new RTCPeerConnection({{iceServers: [{{urls: 'stun:127.0.0.1:{u}'}}, {{urls: 'turn:127.0.0.1:{t}?transport=tcp', username: 'a', credential: 'b'}}]}}); p.createDataChannel('x'); p.createOffer().then(o => p.setLocalDescription(o)) }},
+    () => new WebTransport('https://127.0.0.1:{u}/'),
+    () => {{ const f = document.createElement('iframe'); f.srcdoc = '<img src=' + a + 'srcdoc>'; d.append(f) }},
+    () => import(a + 'module'),
+  ];
+  for (const t of tries) {{ n++; try {{ const r = t(); if (r && r.catch) r.catch(() => 0) }} catch {{}} }}
+}}
+setTimeout(() => o.textContent = n + ' tried', 1500);
+</script>"
+        ),
+    );
+    let lab = Lab::on(&stage, &["site.test"], true);
+    for mode in ["inspect", "tunnel"] {
+        start(
+            &lab,
+            mode,
+            "vectors",
+            &format!("network: {mode}\nsteps: [ {{ wait: {{ seconds: 3 }} }} ]\n"),
+            "{ see: \"tried\" }",
+        );
+    }
+    // A control: the decoys do see what comes.
+    assert!(std::net::TcpStream::connect(("127.0.0.1", t)).is_ok());
+    let probe = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    probe.send_to(b"x", ("127.0.0.1", u)).expect("sent");
+    until(|| tcp.hits() == 1 && udp.hits() == 1);
+    let run = lab.run(&["--fresh", "--jobs", "2"]);
+    for mode in ["inspect", "tunnel"] {
+        let ended = run.ended(mode);
+        assert!(
+            ended == PASSED || ended == "refused/undeclared_write" || ended == LEFT,
+            "{mode}: {ended} {}",
+            run.failure(mode)
+        );
+        let blocked = run.of(mode, "blocked").count();
+        assert!(blocked >= 10, "{mode}: only {blocked} refusals were told");
+    }
+    assert_eq!(
+        (tcp.hits(), udp.hits()),
+        (1, 1),
+        "a vector went around the proxy"
+    );
+    assert!(stage.received().iter().all(|r| r.host == "site.test"));
+}
+
+/// Listens where nothing may ever come.
+struct Decoy {
+    port: u16,
+    hits: Arc<AtomicUsize>,
+}
+
+impl Decoy {
+    fn tcp() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let hits = Arc::new(AtomicUsize::new(0));
+        let mut all = vec![listener];
+        all.extend(TcpListener::bind(("::1", port)));
+        for listener in all {
+            let hits = hits.clone();
+            std::thread::spawn(move || {
+                while listener.accept().is_ok() {
+                    hits.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        Self { port, hits }
+    }
+
+    fn udp() -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let port = socket.local_addr().expect("an address").port();
+        let hits = Arc::new(AtomicUsize::new(0));
+        let counted = hits.clone();
+        std::thread::spawn(move || {
+            let mut buffer = [0u8; 64];
+            while socket.recv_from(&mut buffer).is_ok() {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        Self { port, hits }
+    }
+
+    fn hits(&self) -> usize {
+        self.hits.load(Ordering::SeqCst)
+    }
+}
+
+fn until(mut holds: impl FnMut() -> bool) {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while !holds() && std::time::Instant::now() < end {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(holds());
+}

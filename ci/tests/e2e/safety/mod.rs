@@ -1,0 +1,11 @@
+//! Nothing leaks, nothing strays, nothing writes unasked: the promises of those three sections, held
+//! from outside. Each file is one run (or a few) of many small scenarios in one browser.
+
+mod canary;
+mod hosts;
+mod lab;
+mod login;
+mod masks;
+mod secrets;
+mod stage;
+mod writes;
