@@ -57,7 +57,10 @@ fn r83_r85_r86_r91_r93_r94_a_recipe_is_gated_by_its_text_and_runs_as_a_scenario(
             json!({ "entry": start, "selector": "x" }),
             "unknown field `selector`",
         ),
-        (json!({ "entry": "file:///etc/passwd" }), "scheme"),
+        (
+            json!({ "entry": "file:///etc/passwd" }),
+            "`file:` addresses",
+        ),
     ] {
         let told = run(&bad);
         assert_eq!(told.status, 400, "{}", told.raw);

@@ -71,7 +71,7 @@ pub fn site(name: &str) -> Running {
 pub fn folder_site(folder: &Path) -> Running {
     Running::start(
         Command::new(SITES)
-            .arg("serve")
+            .args(["serve", "--dir"])
             .arg(folder)
             .args(["--port", "0"]),
     )
