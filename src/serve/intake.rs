@@ -108,7 +108,8 @@ struct Values {
 fn found(text: &str, tokens: &[Token<'_>], words: &Words) -> Result<Option<Values>, IntakeError> {
     let passwords = values(tokens, &words.password, words);
     let mut known: Vec<usize> = passwords.iter().filter_map(|at| *at).collect();
-    known.dedup();
+    // Said twice it is still one.
+    known.dedup_by_key(|at| value(tokens[*at].text));
     if known.len() > 1 {
         return Err(IntakeError::Two);
     }
@@ -204,8 +205,8 @@ fn taken(
             .map_or(values.password, |u| u.min(values.password)),
     );
     let rest = format!("{} {}", &text[..start], &text[end..]);
-    let cleaned =
-        scrubber.clean(rest.trim_matches(|c: char| c.is_whitespace() || ",;.".contains(c)));
+    let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || ",;.".contains(c));
+    let cleaned = scrubber.clean(rest);
     Ok(Taken {
         text: cleaned
             .as_str()
@@ -294,9 +295,10 @@ fn label_end(word: &str) -> Option<usize> {
     (plain && !word[end..].starts_with("://")).then_some(end)
 }
 
-/// A value without the comma or quotation marks around it.
+/// A value without the quotation marks around it, or the stop that ends its sentence: a value that
+/// ends in one itself is written in quotation marks.
 fn value(text: &str) -> &str {
-    let text = text.trim_end_matches([',', ';']);
+    let text = text.trim_end_matches([',', ';', '.']);
     for quote in ['"', '\'', '`'] {
         if let Some(inside) = text.strip_prefix(quote).and_then(|t| t.strip_suffix(quote)) {
             return inside;
