@@ -285,6 +285,11 @@ impl Watch {
         }
     }
 
+    /// The list as it is from now on.
+    pub fn allow(&self, allow: AllowSet) {
+        self.state().allow = allow;
+    }
+
     /// Whether a top document may stay; notes it if not. The proxy is the boundary; this is the
     /// second line, and the one that can say where the page went.
     pub(super) fn judge(&self, address: &str) -> bool {

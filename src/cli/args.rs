@@ -79,6 +79,12 @@ pub enum Command {
     /// Print the JSON Schema of scenario files
     #[command(after_help = examples::SCHEMA)]
     Schema(SchemaArgs),
+    /// Serve held pages, recipes and approvals to programs of this machine
+    Serve(Box<ServeArgs>),
+    /// Offer a running service's tools to an agent, on standard input and output (MCP)
+    Mcp(McpArgs),
+    /// Make a scenario of free text on standard input; credentials in it go to the vault
+    Draft(DraftArgs),
     /// What is installed, what is missing and how to install it
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
@@ -340,6 +346,61 @@ pub struct SchemaArgs {
     /// `scenario`, `fixture`, `report` or `tutorial`
     #[arg(default_value = "scenario")]
     pub what: String,
+}
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    #[command(subcommand)]
+    pub command: Option<ServeCommand>,
+    /// Port on 127.0.0.1; 0 takes a free one and prints it
+    #[arg(long, default_value_t = crate::serve::PORT)]
+    pub port: u16,
+    /// An origin whose pages may call; repeatable, none unless named
+    #[arg(long, value_name = "ORIGIN")]
+    pub origin: Vec<String>,
+    /// A recipe's writes are confirmed by its digest only
+    #[arg(long)]
+    pub strict_confirm: bool,
+    #[command(flatten)]
+    pub browser: BrowserArgs,
+    /// Suite folder, instead of the nearest one upwards
+    #[arg(long, value_name = "DIR")]
+    pub suite: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ServeCommand {
+    /// Tokens of those who call; each is shown once
+    Token {
+        #[command(subcommand)]
+        command: TokenCommand,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TokenCommand {
+    /// A new token for an owner of sessions
+    Add { owner: String },
+    /// A new token for the one who approves; replaces the one before
+    Approver,
+    /// Owners and dates, never a token
+    List,
+    /// Take all tokens of an owner away
+    Remove { owner: String },
+}
+
+#[derive(Debug, Args)]
+pub struct McpArgs {
+    /// Address of the running `rehearsal serve`; the owner's token is in REHEARSAL_TOKEN
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8771")]
+    pub broker: String,
+}
+
+#[derive(Debug, Args)]
+pub struct DraftArgs {
+    /// Where to write the scenario; standard output when not given
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

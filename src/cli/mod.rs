@@ -5,11 +5,13 @@ mod args;
 mod check;
 mod credentials;
 mod doctor;
+mod draft;
 mod examples;
 mod init;
 mod known;
 mod logging;
 mod look;
+mod mcp;
 mod replay;
 mod review;
 mod review_web;
@@ -17,6 +19,7 @@ mod run;
 mod say;
 mod scan;
 mod schema;
+mod serve;
 mod settings;
 
 use std::io::Write;
@@ -65,6 +68,9 @@ pub fn main() -> i32 {
         Command::Replay(args) => replay::replay(&args, &say),
         Command::Credentials(args) => credentials::credentials(&args.command, &say),
         Command::Scan(args) => scan::scan(&args, &say),
+        Command::Mcp(args) => with_runtime(mcp::mcp(args, say)),
+        Command::Draft(args) => draft::draft(&args, &say),
+        Command::Serve(args) => serve::serve(*args, say),
         Command::Schema(args) => schema::schema(&args, &say),
         Command::Doctor(args) => with_runtime(doctor::doctor(args, say)),
         Command::Completions { shell } => {

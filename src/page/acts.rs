@@ -288,6 +288,9 @@ pub struct FormFacts {
     pub base: String,
     pub label: String,
     pub submitter: Submitter,
+    /// Pressing the element submits the form.
+    #[serde(default)]
+    pub submits: bool,
     pub fields: Vec<FormField>,
 }
 
@@ -307,6 +310,9 @@ pub struct FormField {
     pub r#type: String,
     pub secret: bool,
     pub filled: bool,
+    /// Changes when the value does; empty for secret fields.
+    #[serde(default)]
+    pub value: String,
 }
 
 pub async fn form_facts<R: Realm>(

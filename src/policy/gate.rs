@@ -48,6 +48,8 @@ struct Window {
 #[derive(Debug, Default)]
 pub struct Gate {
     writes: Vec<(WriteRule, u32)>,
+    /// Approved for one action.
+    approved: Vec<(WriteRule, u32)>,
     safe: Vec<SafeRequest>,
     windows: Vec<Window>,
     opened: u64,
@@ -70,6 +72,16 @@ impl Gate {
     /// For `login`: only requests to `origin` pass.
     pub fn open_login(&mut self, origin: Origin) -> WindowId {
         self.open(LOGIN, Some(origin))
+    }
+
+    /// Requests approved for one action, beside the declared ones; replaces earlier ones.
+    pub fn declare(&mut self, rules: Vec<WriteRule>) {
+        self.approved = rules.into_iter().map(|rule| (rule, 0)).collect();
+    }
+
+    /// The approved action is over.
+    pub fn withdraw(&mut self) {
+        self.approved.clear();
     }
 
     fn open(&mut self, what: &str, origin: Option<Origin>) -> WindowId {
@@ -135,7 +147,7 @@ impl Gate {
 
     fn declared(&mut self, request: &RequestFacts) -> Result<String, Option<String>> {
         let mut spent = None;
-        for (rule, used) in &mut self.writes {
+        for (rule, used) in self.writes.iter_mut().chain(&mut self.approved) {
             if !rule.request.matches(request) {
                 continue;
             }

@@ -548,7 +548,7 @@ fn any(step: &PlannedStep) -> Target {
     }
 }
 
-fn fill(value: &Value) -> Primitive {
+pub(super) fn fill(value: &Value) -> Primitive {
     match value {
         Value::Text(text) => Primitive::Fill { text: text.clone() },
         Value::Credential { name, field } => Primitive::FillSecret {
@@ -581,7 +581,7 @@ fn for_field(node: &Node, value: &FormValue) -> Result<Primitive, String> {
 }
 
 /// The primitive of a sentence's verb; the verb is fixed, whatever the page or a model says (R37).
-fn for_verb(phrase: &Phrase) -> Result<Primitive, String> {
+pub(super) fn for_verb(phrase: &Phrase) -> Result<Primitive, String> {
     let value = || {
         phrase
             .value

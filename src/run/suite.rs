@@ -41,9 +41,9 @@ struct Job {
     attempt: u32,
 }
 
-struct Shared {
+pub(super) struct Shared {
     plan: Plan,
-    context: RunContext,
+    pub(super) context: RunContext,
     stream: Stream,
     folder: Arc<RunFolder>,
     queue: Mutex<VecDeque<Job>>,
@@ -52,6 +52,28 @@ struct Shared {
     suggestions: Mutex<Vec<Suggestion>>,
     /// By place in the plan.
     tallies: Vec<Mutex<Tally>>,
+}
+
+impl Shared {
+    /// Without a queue: for whoever drives pages one by one.
+    pub(super) fn alone(
+        plan: Plan,
+        context: RunContext,
+        stream: Stream,
+        folder: Arc<RunFolder>,
+    ) -> Self {
+        let tallies = tallies(&plan, 1);
+        Self {
+            plan,
+            context,
+            stream,
+            folder,
+            tallies,
+            queue: Mutex::new(VecDeque::new()),
+            common: tokio::sync::Mutex::new(BTreeMap::new()),
+            suggestions: Mutex::new(Vec::new()),
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -287,7 +309,7 @@ async fn run_workers(shared: &Arc<Shared>, count: usize) {
 }
 
 /// One browser and its fixtures, used for one scenario after another.
-struct Worker {
+pub(super) struct Worker {
     shared: Arc<Shared>,
     browser: Option<Browser>,
     deny: Option<DenyAll>,
@@ -298,7 +320,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self {
             shared,
             browser: None,
@@ -454,7 +476,7 @@ impl Worker {
     }
 
     /// Browser, fixtures, secrets, proxy and broker of one attempt.
-    async fn prepare(
+    pub(super) async fn prepare(
         &mut self,
         planned: &Planned,
         attempt: u32,
@@ -704,7 +726,7 @@ impl Worker {
         Ok((scrubber, credentials))
     }
 
-    async fn tear_down(mut self) {
+    pub(super) async fn tear_down(mut self) {
         self.close_browser().await;
         for (_, server) in std::mem::take(&mut self.servers) {
             if let Ok(server) = Arc::try_unwrap(server)
@@ -800,17 +822,7 @@ pub async fn look(
     folder: Arc<RunFolder>,
     after: Option<&str>,
 ) -> Result<crate::page::Observation, String> {
-    let tallies = tallies(&plan, 1);
-    let shared = Arc::new(Shared {
-        plan,
-        context,
-        stream,
-        folder,
-        tallies,
-        queue: Mutex::new(VecDeque::new()),
-        common: tokio::sync::Mutex::new(BTreeMap::new()),
-        suggestions: Mutex::new(Vec::new()),
-    });
+    let shared = Arc::new(Shared::alone(plan, context, stream, folder));
     let planned = shared.plan.scenarios.first().ok_or("nothing is selected")?;
     if let Some(after) = after
         && !planned.every_step().any(|s| s.place == after)

@@ -316,7 +316,7 @@ impl AttemptRun<'_> {
     }
 
     /// Acts on a node of the current observation as soon as it is fit; stale ones are refused.
-    async fn on_node(
+    pub(super) async fn on_node(
         &mut self,
         node: NodeId,
         role: &str,

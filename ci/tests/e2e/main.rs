@@ -8,3 +8,4 @@ mod lifecycle;
 mod oracle;
 mod page;
 mod safety;
+mod serve;

@@ -85,7 +85,10 @@ function fingerprint() {
     parts.push(role, nameOf(element).text.replace(/\d+/g, '#'), disabledBy(element, role, tag, null) !== null, checkedOf(element, role, tag), expandedOf(element, tag));
     if (role === 'alert') parts.push(fold(TEXT_CONTENT.call(element) || '').replace(/\d+/g, '#'));
   }
-  const text = parts.join('\u001f');
+  return digestOf(parts.join('\u001f'));
+}
+// FNV-1a, twice.
+function digestOf(text) {
   let a = 0x811c9dc5;
   let b = 0x1b873593;
   for (let i = 0; i < text.length; i++) {

@@ -116,14 +116,20 @@ function formFacts(generation, index) {
   for (const name of ['formaction', 'formmethod', 'formenctype', 'formtarget', 'name', 'value']) facts.submitter[name] = attribute(found, name);
   facts.base = String(getter(Node.prototype, 'baseURI').call(form));
   facts.label = nameOf(form).text;
+  facts.submits = submits(found);
   for (const field of getter(HTMLFormElement.prototype, 'elements').call(form)) {
     const name = attribute(field, 'name');
     if (!name) continue;
     const tag = tagOf(field);
     const type = tag === 'input' ? inputType(field) : tag;
-    facts.fields.push({ name: clip(name, 200), type, secret: isSecretField(field), filled: !!(NATIVE_FIELDS.has(tag) && fieldFilled(field, tag)) });
+    facts.fields.push({ name: clip(name, 200), type, secret: isSecretField(field), filled: !!(NATIVE_FIELDS.has(tag) && fieldFilled(field, tag)), value: fieldDigest(field, tag) });
   }
   return pack(facts);
+}
+// Tells two values apart without giving either away; nothing at all for secret fields.
+function fieldDigest(field, tag) {
+  if (!NATIVE_FIELDS.has(tag) || isSecretField(field)) return '';
+  return digestOf(tag === 'select' ? [...selectOptions(field)].filter((option) => option.selected).map(optionText).join('\u001f') : fieldValue(field) + '\u001f' + (checkedOf(field, roleOf(field), tag) ?? ''));
 }
 function fieldFilled(field, tag) {
   if (tag === 'select') return selectOptions(field).length > 0;
@@ -138,6 +144,12 @@ function formOf(element) {
   return (proto && getter(proto.prototype, 'form').call(element)) || closest(element, 'form');
 }
 
+// Whether pressing the element submits its form.
+function submits(element) {
+  const tag = tagOf(element);
+  return (tag === 'button' && getter(HTMLButtonElement.prototype, 'type').call(element) === 'submit') ||
+    (tag === 'input' && /^(submit|image)$/.test(inputType(element)));
+}
 // The submit button a person would press for the element's form: [index] of the read, or -1.
 function submitterOf(generation, index) {
   const found = held(generation, index).element;
@@ -145,10 +157,7 @@ function submitterOf(generation, index) {
   if (!form) return -1;
   for (let i = 0; i < store.elements.length; i++) {
     const candidate = store.elements[i];
-    const tag = tagOf(candidate);
-    const submits = (tag === 'button' && getter(HTMLButtonElement.prototype, 'type').call(candidate) === 'submit') ||
-      (tag === 'input' && /^(submit|image)$/.test(inputType(candidate)));
-    if (submits && formOf(candidate) === form && !matches(candidate, ':disabled')) return i;
+    if (submits(candidate) && formOf(candidate) === form && !matches(candidate, ':disabled')) return i;
   }
   return -1;
 }

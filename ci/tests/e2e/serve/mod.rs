@@ -1,0 +1,7 @@
+//! The broker as a service, over real HTTP, against the bundled sites.
+
+mod consent;
+mod doors;
+mod recipes;
+mod rig;
+mod talking;

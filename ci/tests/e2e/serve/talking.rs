@@ -1,0 +1,200 @@
+//! MCP over standard input and output, and the draft command.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::rig::{PASSWORD, Serving, command, site};
+
+/// A conversation line by line.
+struct Agent {
+    child: std::process::Child,
+    out: BufReader<std::process::ChildStdout>,
+    id: u64,
+}
+
+impl Agent {
+    fn start(serving: &Serving, token: &str) -> Self {
+        let mut child = command(serving.home.path())
+            .args(["mcp", "--broker", &format!("http://{}", serving.service.at)])
+            .env("REHEARSAL_TOKEN", token)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let out = BufReader::new(child.stdout.take().expect("its output"));
+        let mut agent = Self { child, out, id: 0 };
+        let hello = agent.ask("initialize", json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } }));
+        assert!(hello["capabilities"]["tools"].is_object(), "{hello}");
+        agent.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        agent
+    }
+
+    fn send(&mut self, message: Value) {
+        let stdin = self.child.stdin.as_mut().expect("its input");
+        writeln!(stdin, "{message}").expect("it listens");
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.id += 1;
+        self.send(json!({ "jsonrpc": "2.0", "id": self.id, "method": method, "params": params }));
+        loop {
+            let mut line = String::new();
+            assert!(
+                self.out.read_line(&mut line).expect("a line") > 0,
+                "it hung up"
+            );
+            let message: Value = serde_json::from_str(&line).expect("JSON");
+            if message["id"] == self.id {
+                return message["result"].clone();
+            }
+        }
+    }
+
+    /// The first text of a tool's answer, as JSON.
+    fn tool(&mut self, name: &str, arguments: Value) -> Value {
+        let result = self.ask(
+            "tools/call",
+            json!({ "name": name, "arguments": arguments }),
+        );
+        let text = result["content"][0]["text"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{result}"));
+        serde_json::from_str(text).expect("JSON")
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn t22_r28_an_agent_works_signed_in_without_a_credential_and_cannot_approve() {
+    let shop = site("parcels");
+    let start = format!("http://{}/", shop.at);
+    let (serving, tokens) = Serving::start(start.trim_end_matches('/'), &[]);
+    let mut agent = Agent::start(&serving, &tokens.ada);
+    let tools = agent.ask("tools/list", json!({}));
+    let mut names: Vec<&str> = tools["tools"]
+        .as_array()
+        .expect("tools")
+        .iter()
+        .filter_map(|t| t["name"].as_str())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        [
+            "act_sites",
+            "delete_sites",
+            "list_scenarios",
+            "login_sites",
+            "open_sites",
+            "read_sites",
+            "run_scenario"
+        ]
+    );
+    let opened = agent.tool(
+        "open_sites",
+        json!({ "start": start, "credentials": ["parcels-user"] }),
+    );
+    let session = opened["session"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{opened}"))
+        .to_owned();
+    let login = json!({ "session": session, "credential": "parcels-user" });
+    let asked = agent.tool("login_sites", login.clone());
+    assert_eq!(asked["reason"], "consent_required", "{asked}");
+    assert!(
+        asked["approve_at"]
+            .as_str()
+            .is_some_and(|a| a.ends_with("/approvals")),
+        "{asked}"
+    );
+    let id = asked["approval_id"].as_str().expect("an id").to_owned();
+    let mut again = login;
+    again["approval_id"] = json!(id);
+    // No answer yet: told so, and nothing was used up.
+    assert_eq!(
+        agent.tool("login_sites", again.clone())["status"],
+        "pending"
+    );
+    serving.call(
+        &tokens.approver,
+        "POST",
+        &format!("/approvals/{id}"),
+        Some(json!({ "decision": "approve" })),
+    );
+    let done = agent.tool("login_sites", again);
+    assert_eq!(done["outcome"], "signed_in", "{done}");
+    // R28: the client dies, another one goes on with the same page.
+    drop(agent);
+    let mut agent = Agent::start(&serving, &tokens.ada);
+    let acted = agent.tool(
+        "act_sites",
+        json!({ "session": session, "sentence": "Click the link 1007" }),
+    );
+    assert_eq!(acted["ok"], true, "{acted}");
+    let read = agent.ask(
+        "tools/call",
+        json!({ "name": "read_sites", "arguments": { "session": session, "picture": true } }),
+    );
+    assert!(
+        read["content"][0]["text"]
+            .as_str()
+            .is_some_and(|t| t.contains("Order 1007")),
+        "{read}"
+    );
+    assert_eq!(read["content"][1]["type"], "image", "{read}");
+    assert!(!read.to_string().contains(PASSWORD));
+    assert_eq!(
+        agent.tool("delete_sites", json!({ "session": session }))["ok"],
+        true
+    );
+    serving.assert_no_values(&[]);
+}
+
+#[test]
+fn r13_a_draft_without_a_terminal_keeps_nothing_and_echoes_nothing() {
+    let home = tempfile::tempdir().expect("a folder");
+    let draft = |text: &str| {
+        // A session of its own has no terminal.
+        let mut child = std::process::Command::new("setsid")
+            .arg(super::rig::PROGRAM)
+            .arg("draft")
+            .env("HOME", home.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        child
+            .stdin
+            .take()
+            .expect("its input")
+            .write_all(text.as_bytes())
+            .expect("it reads");
+        let out = child.wait_with_output().expect("it ends");
+        let both = [out.stdout, out.stderr].concat();
+        (
+            out.status.code(),
+            String::from_utf8_lossy(&both).into_owned(),
+        )
+    };
+    let (code, told) =
+        draft("credentials for parcels.test, user x-canary9, password y-canary9. Read my orders.");
+    assert_eq!(code, Some(4), "{told}");
+    assert!(
+        told.contains("rehearsal credentials add parcels-user --origin https://parcels.test"),
+        "{told}"
+    );
+    assert!(!told.contains("canary9"), "{told}");
+    let (code, told) = draft("Go to http://shop.test/start and read the \"latest\" offers");
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("start: \"http://shop.test/start\""), "{told}");
+}

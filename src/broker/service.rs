@@ -1,0 +1,85 @@
+//! What a page held open between calls needs beside a run: facts for consent, and what consent opens.
+//!
+//! Facts are read by attribute in the sandbox; a page can change them, but not so that the digest of
+//! an approved action stays the same.
+
+use url::Url;
+
+use crate::page::acts::{self, FormFacts};
+use crate::page::{CallFault, NodeId, ReadError};
+use crate::policy::{HostRule, WriteRule};
+
+use super::session::Broker;
+use super::types::BrokerError;
+
+/// Which document an action was approved on: a reload, a swap or a step back make another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentId {
+    /// Browsing context of the target's document.
+    pub context: String,
+    /// Documents the driven tab has loaded so far.
+    pub loads: u64,
+    pub top: String,
+    pub frame: String,
+}
+
+impl Broker {
+    /// The form that holds the element, and whether pressing the element submits it.
+    pub async fn form_of(&self, id: NodeId) -> Result<Option<FormFacts>, BrokerError> {
+        let context = self.document_of(id)?;
+        match acts::form_facts(&self.realm(), &context, id).await {
+            Ok(facts) => Ok(facts),
+            Err(ReadError::Call(CallFault::Gone(_))) => Err(BrokerError::Stale),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub fn document_id(&self, id: Option<NodeId>) -> Option<DocumentId> {
+        let last = self.last.as_ref()?;
+        let at = id.map_or(0, |id| id.document as usize);
+        let document = last.documents.get(at)?;
+        let bare = |address: &str| match Url::parse(address) {
+            Ok(mut url) => {
+                url.set_fragment(None);
+                url.to_string()
+            }
+            Err(_) => address.to_owned(),
+        };
+        Some(DocumentId {
+            context: document.context.clone(),
+            loads: self.watch.state().documents,
+            top: bare(&last.url),
+            frame: bare(&document.url),
+        })
+    }
+
+    /// What was stopped is told; the next call may go on.
+    pub fn go_on(&mut self) {
+        self.must_stop = false;
+    }
+
+    /// Lets approved requests through, each as often as its rule says, until [`Broker::withdraw`].
+    pub fn declare(&mut self, rules: Vec<WriteRule>) {
+        self.gate().declare(rules);
+    }
+
+    pub fn withdraw(&mut self) {
+        self.gate().withdraw();
+    }
+
+    /// Adds one host to this session's list, by approval only (R75).
+    pub fn allow_host(&mut self, rule: HostRule) {
+        self.allow = self.allow.with(rule);
+        self.proxy.set_allow(self.allow.clone());
+        self.watch.allow(self.allow.clone());
+    }
+
+    pub fn allow_version(&self) -> u64 {
+        self.allow.version()
+    }
+
+    /// Whether an address is on the list as it is now.
+    pub fn allows(&self, url: &Url) -> bool {
+        self.allow.judge(url).is_ok()
+    }
+}

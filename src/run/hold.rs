@@ -1,0 +1,348 @@
+//! Pages held open between calls: the broker service's way into the same steps a run takes.
+//!
+//! One browser for all, one user context and one proxy for each ([`crate::broker::Broker`]). A call is
+//! reduced to what it means on the page ([`Held::meant`]) and carried out ([`Held::carry_out`]) apart
+//! from that, so that consent can stand between the two.
+
+use std::sync::Arc;
+
+use crate::broker::{Broker, Found, Primitive};
+use crate::event::{Failure, Status, StepFinished, StepStarted, What};
+use crate::page::{NodeId, Observation};
+use crate::plan::{Plan, Planned, PlannedStep};
+use crate::scenario::{Act, By, Extract, Picture, ScrollTo, Step, Target, Verb, say_english};
+use crate::store::RunFolder;
+
+use super::act::says;
+use super::attempt::AttemptRun;
+use super::emit::{Attempt, Stream};
+use super::failure::Fault;
+use super::find::{Ready, Wanted};
+use super::keeping::Keeping;
+use super::settings::RunContext;
+use super::suite::{Shared, Worker};
+
+/// The browser that all held pages share.
+pub struct House {
+    shared: Arc<Shared>,
+    worker: tokio::sync::Mutex<Worker>,
+}
+
+/// One page held open. Nothing of it outlives [`Held::close`].
+pub struct Held<'a> {
+    run: AttemptRun<'a>,
+    folder: std::path::PathBuf,
+    turn: u32,
+}
+
+/// What a call comes to on the page as it is now: one primitive on one element, or one step that has
+/// no element.
+#[derive(Debug, Clone)]
+pub enum Meant {
+    Node {
+        id: NodeId,
+        primitive: Primitive,
+        role: String,
+        name: String,
+    },
+    Step(Box<Step>),
+}
+
+impl Meant {
+    /// In the broker's words; secrets by marker.
+    pub fn says(&self) -> String {
+        match self {
+            Self::Node {
+                primitive,
+                role,
+                name,
+                ..
+            } => says(primitive, role, name),
+            Self::Step(step) => say_english(step),
+        }
+    }
+}
+
+/// What was done, and what was seen to come of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Did {
+    pub change: Option<String>,
+    pub notes: Vec<String>,
+}
+
+/// Why it was not done, or was stopped in the middle.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stopped {
+    pub status: Status,
+    pub failure: Failure,
+}
+
+impl From<Fault> for Stopped {
+    fn from(fault: Fault) -> Self {
+        Self {
+            status: fault.status,
+            failure: *fault.failure,
+        }
+    }
+}
+
+impl House {
+    pub fn new(context: RunContext, stream: Stream, folder: Arc<RunFolder>) -> Self {
+        let plan = Plan {
+            scenarios: Vec::new(),
+            servers: Default::default(),
+            warnings: Vec::new(),
+        };
+        let shared = Arc::new(Shared::alone(plan, context, stream, folder));
+        Self {
+            worker: tokio::sync::Mutex::new(Worker::new(shared.clone())),
+            shared,
+        }
+    }
+
+    pub fn context(&self) -> &RunContext {
+        &self.shared.context
+    }
+
+    /// A context of its own in the shared browser, with the scenario's start page open.
+    pub async fn hold<'a>(
+        &'a self,
+        planned: &'a Planned,
+        say: Attempt,
+    ) -> Result<Held<'a>, Stopped> {
+        let prepared = self.worker.lock().await.prepare(planned, 1, &say).await;
+        let (broker, folder) = prepared.map_err(|(status, failure)| Stopped { status, failure })?;
+        let run = AttemptRun::new(
+            planned,
+            &self.shared.context,
+            broker,
+            say,
+            folder.clone(),
+            Keeping::default(),
+        );
+        let mut held = Held {
+            run,
+            folder,
+            turn: 0,
+        };
+        let open = PlannedStep::start(planned, &planned.scenario.start.value);
+        match held.step(open).await {
+            Ok(_) => Ok(held),
+            Err(stopped) => {
+                held.close().await;
+                Err(stopped)
+            }
+        }
+    }
+
+    pub async fn close(self) {
+        self.worker.into_inner().tear_down().await;
+    }
+}
+
+impl Held<'_> {
+    pub fn broker(&mut self) -> &mut Broker {
+        &mut self.run.broker
+    }
+
+    pub async fn look(&mut self) -> Result<Arc<Observation>, Stopped> {
+        let looked = self.run.broker.look().await;
+        looked.map_err(|error| Fault::from(error).into())
+    }
+
+    /// Finds the element a step is about, by the rules first, then by the model where there is one;
+    /// nothing is done to it yet.
+    pub async fn meant(&mut self, step: Step) -> Result<Meant, Stopped> {
+        let Some((target, verb, primitive)) = reduced(&step)? else {
+            return Ok(Meant::Step(Box::new(step)));
+        };
+        self.look().await?;
+        let sentence = match &step.act {
+            Act::Sentence(phrase) => Some(phrase.text.clone()),
+            _ => None,
+        };
+        let planned = self.planned(step);
+        let wanted = Wanted {
+            target: &target,
+            verb,
+            scope: &planned.step.scope,
+            sentence: sentence.as_deref(),
+        };
+        match self.run.ready(&planned, wanted, &primitive).await? {
+            Some(Ready { pick, .. }) => Ok(Meant::Node {
+                id: pick.id,
+                primitive,
+                role: pick.role,
+                name: pick.name,
+            }),
+            None => Err(Fault::failed("not_found", "the optional target is not there").into()),
+        }
+    }
+
+    /// Does it once, waits for what it set off, and says what came of it.
+    pub async fn carry_out(&mut self, meant: &Meant) -> Result<Did, Stopped> {
+        let result = match meant {
+            Meant::Node {
+                id,
+                primitive,
+                role,
+                name,
+            } => self.on_node(*id, primitive, role, name).await,
+            Meant::Step(step) => {
+                let mut step = (**step).clone();
+                step.picture = Some(Picture::Drop);
+                let planned = self.planned(step);
+                self.step(planned).await
+            }
+        };
+        self.run.broker.go_on();
+        result
+    }
+
+    pub async fn extract(&mut self, extract: &Extract) -> Result<Vec<Found>, Stopped> {
+        let model = self.run.context.model.clone();
+        let found = self.run.broker.extract(extract, model.as_deref()).await;
+        found.map_err(|error| Fault::from(error).into())
+    }
+
+    pub async fn close(self) {
+        // A browser that is gone has closed it already.
+        let _ = self.run.broker.close().await;
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+
+    fn planned(&mut self, step: Step) -> PlannedStep {
+        self.turn += 1;
+        let mut planned = PlannedStep::planned(self.run.planned, &self.turn.to_string());
+        planned.step = step;
+        planned
+    }
+
+    async fn step(&mut self, step: PlannedStep) -> Result<Did, Stopped> {
+        let mark = self.run.broker.effect_mark();
+        self.run.step(&step).await?;
+        let after = self.look().await?;
+        Ok(Did {
+            change: self.run.broker.effect_in(&mark, &after),
+            notes: Vec::new(),
+        })
+    }
+
+    async fn on_node(
+        &mut self,
+        id: NodeId,
+        primitive: &Primitive,
+        role: &str,
+        name: &str,
+    ) -> Result<Did, Stopped> {
+        let nothing = Step::unwritten(Act::Wait(crate::scenario::WaitFor::Seconds(
+            std::time::Duration::ZERO,
+        )));
+        let step = self.planned(nothing);
+        self.begin(&step, primitive, role, name);
+        self.run.broker.begin_step(&step.step);
+        let before = self.run.broker.effect_mark();
+        let acted = self.run.on_node(id, role, name, primitive).await;
+        let settled = self.run.broker.settle().await;
+        self.run.broker.end_step();
+        let result = match settled.map_err(Fault::from) {
+            Err(fault) => Err(fault),
+            // What the act set off is judged even when the act failed: a refusal is graver.
+            Ok(()) => match self.run.judge_happenings(&step) {
+                Err(fault) => Err(fault),
+                Ok(()) => acted,
+            },
+        };
+        self.end(&step, result.as_ref().err());
+        let effect = result?;
+        let change = self
+            .run
+            .broker
+            .effect_since(&before)
+            .await
+            .map_err(Fault::from)?;
+        let must_show = matches!(
+            primitive,
+            Primitive::Click | Primitive::Submit | Primitive::Press { .. }
+        );
+        if change.is_none() && must_show {
+            let fault = Fault::failed("no_effect", "nothing on the page changed by it");
+            return Err(fault.into());
+        }
+        Ok(Did {
+            change,
+            notes: effect.notes,
+        })
+    }
+
+    fn begin(&self, step: &PlannedStep, primitive: &Primitive, role: &str, name: &str) {
+        self.run.say.say(What::StepStarted(StepStarted {
+            step: step.place.clone(),
+            says: says(primitive, role, name),
+            written: String::new(),
+            verb: primitive.word().to_owned(),
+            line: None,
+            note: None,
+            picture: None,
+            write: None,
+            by: "caller".into(),
+        }));
+    }
+
+    fn end(&self, step: &PlannedStep, fault: Option<&Fault>) {
+        self.run.say.say(What::StepFinished(StepFinished {
+            step: step.place.clone(),
+            status: fault.map_or(Status::Passed, |f| f.status),
+            failure: fault.map(|f| (*f.failure).clone()),
+            notes: Vec::new(),
+            ms: 0,
+        }));
+    }
+}
+
+/// The one element and the one primitive of a step; `None` for steps that have no element.
+fn reduced(step: &Step) -> Result<Option<(Target, Verb, Primitive)>, Fault> {
+    let some = |target: &Target, verb, primitive| Ok(Some((target.clone(), verb, primitive)));
+    match &step.act {
+        Act::Click(target) => some(target, Verb::Click, Primitive::Click),
+        Act::Fill { target, value } => some(target, Verb::Fill, super::act::fill(value)),
+        Act::Select {
+            option,
+            target: Some(target),
+        } => {
+            let option = option.clone();
+            some(target, Verb::Select, Primitive::Select { option })
+        }
+        Act::Check { target, on } => {
+            let verb = if *on { Verb::Check } else { Verb::Uncheck };
+            some(target, verb, Primitive::Check { on: *on })
+        }
+        Act::Press {
+            keys,
+            target: Some(target),
+        } => {
+            let keys = keys.clone();
+            some(target, Verb::Press, Primitive::Press { keys })
+        }
+        Act::Hover(target) => some(target, Verb::Hover, Primitive::Hover),
+        Act::Scroll {
+            to: ScrollTo::Target(target),
+            ..
+        } => some(target, Verb::Scroll, Primitive::ScrollTo),
+        Act::Submit(target) => some(target, Verb::Submit, Primitive::Submit),
+        Act::Sentence(phrase) => {
+            let primitive =
+                super::act::for_verb(phrase).map_err(|why| Fault::failed("wrong_kind", why))?;
+            let target = Target {
+                by: By::Name {
+                    role: phrase.role.clone(),
+                    name: Some(phrase.target.clone()),
+                    exact: false,
+                },
+                span: step.span,
+            };
+            Ok(Some((target, phrase.verb, primitive)))
+        }
+        _ => Ok(None),
+    }
+}
