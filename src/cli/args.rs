@@ -80,10 +80,13 @@ pub enum Command {
     #[command(after_help = examples::SCHEMA)]
     Schema(SchemaArgs),
     /// Serve held pages, recipes and approvals to programs of this machine
+    #[command(after_help = examples::SERVE)]
     Serve(Box<ServeArgs>),
     /// Offer a running service's tools to an agent, on standard input and output (MCP)
+    #[command(after_help = examples::MCP)]
     Mcp(McpArgs),
     /// Make a scenario of free text on standard input; credentials in it go to the vault
+    #[command(after_help = examples::DRAFT)]
     Draft(DraftArgs),
     /// What is installed, what is missing and how to install it
     #[command(after_help = examples::DOCTOR)]

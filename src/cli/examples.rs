@@ -37,6 +37,7 @@ pub const REVIEW: &str = "\
 Examples:
   rehearsal review                    one after the other: a to accept, r to reject, s to skip
   rehearsal review orders/refund
+  rehearsal review --web              the same on a local page, pictures side by side
   rehearsal review --prune            also remove snapshots no scenario owns";
 
 pub const LOOK: &str = "\
@@ -105,3 +106,24 @@ pub const COMPLETIONS: &str = "\
 Examples:
   rehearsal completions bash > ~/.local/share/bash-completion/completions/rehearsal
   rehearsal completions fish > ~/.config/fish/completions/rehearsal.fish";
+
+pub const SERVE: &str = "\
+Examples:
+  rehearsal serve token add my-agent     prints the token of an owner, once
+  rehearsal serve token approver         prints the approver's token, once
+  rehearsal serve                        on 127.0.0.1:8771; approvals at /approvals
+  rehearsal serve --port 0               on a free port, which it prints";
+
+pub const MCP: &str = "\
+Examples:
+  REHEARSAL_TOKEN=… rehearsal mcp        speaks MCP on standard input and output
+  REHEARSAL_TOKEN=… rehearsal mcp --broker http://127.0.0.1:9000
+
+The token is an owner's, made by `rehearsal serve token add`; approving needs another one.";
+
+pub const DRAFT: &str = "\
+Examples:
+  rehearsal draft < wish.txt
+  rehearsal draft --out scenarios/orders.yaml < wish.txt
+
+Standard input is the way in, since arguments show in process lists.";

@@ -15,6 +15,9 @@ const COMMANDS: &[&[&str]] = &[
     &["credentials", "add"],
     &["scan"],
     &["schema"],
+    &["serve"],
+    &["mcp"],
+    &["draft"],
     &["doctor"],
     &["completions"],
 ];
