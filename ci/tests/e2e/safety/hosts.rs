@@ -186,8 +186,7 @@ fn r70_r77_cases_143_to_153_no_way_out_of_the_list() {
         assert!(text.contains("evil.test"), "{file}");
     }
     assert!(
-        run.stdout.contains("hosts:\n  - http://evil.test")
-            || run.stdout.contains("hosts:\n  - evil.test"),
+        run.stdout.contains("\nhosts:\n") && run.stdout.contains("\n  - http://evil.test\n"),
         "{}",
         run.stdout
     );
