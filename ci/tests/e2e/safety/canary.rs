@@ -51,6 +51,23 @@ impl Model {
             folder,
         }
     }
+
+    /// The key belongs into one header of a request to the model and nowhere else: takes it out of
+    /// that place in the recordings, so that the search finds it in any other.
+    fn take_key_out_of_its_header(&self, key: &str) {
+        for path in files(&self.folder) {
+            let text = std::fs::read_to_string(&path).expect("a recording");
+            let mut request: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+            let headers = request["headers"].as_array_mut().expect("headers");
+            let header = headers
+                .iter_mut()
+                .find(|header| header[0] == "authorization")
+                .expect("the key is sent");
+            assert_eq!(header[1], format!("Bearer {key}"));
+            header[1] = "Bearer (the key)".into();
+            std::fs::write(&path, request.to_string()).expect("written");
+        }
+    }
 }
 
 impl Drop for Model {
@@ -329,6 +346,7 @@ fn r1_r4_r18_r32_cases_065_to_087_no_canary_leaves_in_any_form() {
         run.stdout
     );
 
+    model.take_key_out_of_its_header(canaries.get("key"));
     let scanner = Scanner::strict(&canaries.scrubber());
     let sinks = sinks(&lab, &run, &model);
     prove(&scanner, &sinks, &canaries);
