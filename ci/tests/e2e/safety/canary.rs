@@ -399,9 +399,11 @@ fn r1_r4_r18_r32_cases_065_to_087_no_canary_leaves_in_any_form() {
         pictures += 1;
         let text = read(path);
         for name in ["plain", "outer", "odd", "user", "inner"] {
+            // What stands before the `@` is the secret part: a page may say "Example" of its own.
             let value: String = canaries
                 .get(name)
                 .chars()
+                .take_while(|c| *c != '@')
                 .filter(char::is_ascii_alphanumeric)
                 .collect();
             if shows(&text, &value) {
