@@ -26,16 +26,7 @@ pub fn read_scenario(
     id: &str,
     lexicons: &Lexicons,
 ) -> (Option<Scenario>, Vec<Problem>) {
-    let (root, duplicates) = match yaml::read(&source) {
-        Ok(read) => read,
-        Err(problem) => return (None, vec![*problem]),
-    };
-    let (lexicon, language) = language(&source, &root, lexicons);
-    let mut bind = Bind::new(&source, lexicon);
-    bind.problems = duplicates;
-    bind.problems.extend(language);
-    let scenario = bind.scenario(&root, id);
-    (scenario, sorted(bind.problems))
+    bound(&source, lexicons, |bind, root| bind.scenario(root, id))
 }
 
 /// Reads one file of `fixtures/`.
@@ -53,16 +44,25 @@ pub fn read_fixture(
     name: &str,
     lexicons: &Lexicons,
 ) -> (Option<Fixture>, Vec<Problem>) {
-    let (root, duplicates) = match yaml::read(&source) {
+    bound(&source, lexicons, |bind, root| bind.fixture(root, name))
+}
+
+/// What a file's words are bound to, with every problem of the file.
+fn bound<T>(
+    source: &Arc<Source>,
+    lexicons: &Lexicons,
+    bind_root: impl FnOnce(&mut Bind<'_>, &Node) -> Option<T>,
+) -> (Option<T>, Vec<Problem>) {
+    let (root, duplicates) = match yaml::read(source) {
         Ok(read) => read,
         Err(problem) => return (None, vec![*problem]),
     };
-    let (lexicon, language) = language(&source, &root, lexicons);
-    let mut bind = Bind::new(&source, lexicon);
+    let (lexicon, language) = language(source, &root, lexicons);
+    let mut bind = Bind::new(source, lexicon);
     bind.problems = duplicates;
     bind.problems.extend(language);
-    let fixture = bind.fixture(&root, name);
-    (fixture, sorted(bind.problems))
+    let whole = bind_root(&mut bind, &root);
+    (whole, sorted(bind.problems))
 }
 
 /// In the order of the file, and no more than a person reads.
