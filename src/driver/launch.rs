@@ -59,6 +59,12 @@ pub(super) struct RunningDriver {
     pub(super) capabilities: Map<String, Value>,
 }
 
+/// The driver picks its own port, and binds it twice (IPv4 and IPv6): another program may hold the
+/// second, so it sometimes ends at once. Each start picks anew; more starts than this mean that
+/// something else is wrong.
+const STARTS: usize = 6;
+const PORT_TAKEN: &str = "Address already in use";
+
 /// Starts the driver on port 0 and reads the port from what it says, so that neither a
 /// parallel run nor a stranger can hold it (case 111), and the driver that answers is ours.
 pub(super) async fn start_driver(
@@ -70,6 +76,24 @@ pub(super) async fn start_driver(
         settings.driver.as_deref(),
         settings.browser.as_deref(),
     )?;
+    let mut starts = 1;
+    loop {
+        match start_once(settings, &found, until).await {
+            Err(DriverError::NotStarted { reason, .. })
+                if reason.contains(PORT_TAKEN) && starts < STARTS && Instant::now() < until =>
+            {
+                starts += 1;
+            }
+            ended => return ended,
+        }
+    }
+}
+
+async fn start_once(
+    settings: &LaunchSettings,
+    found: &Found,
+    until: Instant,
+) -> Result<RunningDriver, DriverError> {
     let folder = PrivateFolder::session()?;
     let profile = folder.sub("profile")?;
     let home = folder.sub("home")?;
@@ -83,13 +107,13 @@ pub(super) async fn start_driver(
         guard: settings.guard.clone(),
         working_folder: None,
     };
-    let capabilities = capabilities(&found, settings, &profile);
+    let capabilities = capabilities(found, settings, &profile);
     let mut process = Guarded::start(&spec, folder).await?;
     match read_port(&mut process, until).await {
         Ok(port) => Ok(RunningDriver {
             process,
             address: format!("http://127.0.0.1:{port}/"),
-            found,
+            found: found.clone(),
             capabilities,
         }),
         Err(reason) => {

@@ -736,6 +736,31 @@ async fn case_111_eight_parallel_launches_do_not_meet() {
     assert!(groups.iter().all(|group| !proc::group_alive(*group)));
 }
 
+/// The driver picks a port that is free for one address family only, and ends; case 111's kind.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_driver_whose_port_was_taken_is_started_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = folder.path().join("first");
+    let unlucky = script(
+        folder.path(),
+        "unlucky",
+        &format!(
+            "if mkdir '{}'; then echo 'bind() failed: Address already in use (98)' >&2; exit 1; fi\n\
+             exec chromedriver \"$@\"",
+            first.display()
+        ),
+    );
+    let settings = LaunchSettings {
+        driver: Some(unlucky),
+        ..settings()
+    };
+    let browser = Browser::launch(&settings)
+        .await
+        .expect("the second start passes");
+    assert!(first.is_dir());
+    browser.close().await.unwrap();
+}
+
 fn script(folder: &Path, name: &str, body: &str) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
