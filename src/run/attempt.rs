@@ -366,13 +366,15 @@ impl<'a> AttemptRun<'a> {
         let result = tokio::select! {
             biased;
             result = self.carry_out(step) => result,
-            fault = cut => {
-                // What it set off until then belongs into the record all the same.
-                let _ = self.judge_happenings(step);
-                // An interrupt says nothing about the line it fell on.
-                Err(if fault.status == Status::NotFinished { fault } else { fault.at(step) })
-            }
+            // An interrupt says nothing about the line it fell on.
+            fault = cut => Err(if fault.status == Status::NotFinished { fault } else { fault.at(step) }),
         };
+        // What it set off until it failed belongs into the record all the same, and a refusal in it
+        // is graver than a page that could not be read.
+        let result = result.map_err(|fault| match self.judge_happenings(step) {
+            Err(graver) if graver.is_graver_than(&fault) => graver.at(step),
+            _ => fault,
+        });
         self.broker.end_step();
         let (status, failure, notes) = match &result {
             Ok(done) if done.skipped => (Status::Skipped, None, done.notes.clone()),
@@ -403,11 +405,7 @@ impl<'a> AttemptRun<'a> {
         let mark = self.broker.effect_mark();
         let acted = self.act(step).await;
         // What the act set off is judged even when the act itself failed: a refusal is graver.
-        self.broker
-            .settle()
-            .await
-            .map_err(Fault::from)
-            .map_err(|f| f.at(step))?;
+        self.settle(step).await.map_err(|f| f.at(step))?;
         if step.step.opens_tab && acted.as_ref().is_ok_and(|done| !done.skipped) {
             let opened = self
                 .broker
@@ -423,8 +421,8 @@ impl<'a> AttemptRun<'a> {
                 .help("leave `opens: tab` out if the page stays in its tab")
                 .at(step));
             }
+            self.judge_happenings(step).map_err(|f| f.at(step))?;
         }
-        self.judge_happenings(step).map_err(|f| f.at(step))?;
         let done = acted
             .map_err(|f| f.seen(self.tabs_left_aside()))
             .map_err(|f| f.at(step))?;
@@ -480,6 +478,17 @@ impl<'a> AttemptRun<'a> {
             self.before_last.clear();
         }
         Ok(done)
+    }
+
+    /// Waits until the page is quiet and judges what the act set off, also where the page never
+    /// came to rest.
+    pub(super) async fn settle(&mut self, step: &PlannedStep) -> Result<(), Fault> {
+        let settled = self.broker.settle().await.map_err(Fault::from);
+        let judged = self.judge_happenings(step);
+        match (settled, judged) {
+            (Err(fault), Err(graver)) if graver.is_graver_than(&fault) => Err(graver),
+            (settled, judged) => settled.and(judged),
+        }
     }
 
     /// Turns what happened beside the act into events, and ends the step where it must.

@@ -25,6 +25,11 @@ impl Fault {
         }
     }
 
+    /// A refusal says more than the failure it led to.
+    pub(super) fn is_graver_than(&self, other: &Fault) -> bool {
+        self.status == Status::Refused && other.status == Status::Failed
+    }
+
     pub fn failed(reason: &str, message: impl Into<String>) -> Self {
         Self::new(Status::Failed, reason, message)
     }

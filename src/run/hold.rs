@@ -243,16 +243,10 @@ impl Held<'_> {
         self.run.broker.begin_step(&step.step);
         let before = self.run.broker.effect_mark();
         let acted = self.run.on_node(id, role, name, primitive).await;
-        let settled = self.run.broker.settle().await;
+        let settled = self.run.settle(&step).await;
         self.run.broker.end_step();
-        let result = match settled.map_err(Fault::from) {
-            Err(fault) => Err(fault),
-            // What the act set off is judged even when the act failed: a refusal is graver.
-            Ok(()) => match self.run.judge_happenings(&step) {
-                Err(fault) => Err(fault),
-                Ok(()) => acted,
-            },
-        };
+        // What the act set off is judged even when the act failed: a refusal is graver.
+        let result = settled.and(acted);
         self.end(&step, result.as_ref().err());
         let effect = result?;
         let change = self

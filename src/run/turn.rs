@@ -71,9 +71,8 @@ impl AttemptRun<'_> {
         if carried.is_ok() {
             planning.healed = None;
         }
-        let settled = self.broker.settle().await.map_err(Fault::from);
+        let judged = self.settle(&step).await;
         self.broker.end_step();
-        let judged = settled.and_then(|()| self.judge_happenings(&step));
         if self.writes_sent > writes {
             planning.sent.insert(decision.says.clone());
         }

@@ -83,9 +83,8 @@ fn faults_of_pages_and_servers_stay_in_their_own_scenario() {
         .iter()
         .filter(|e| e["event"] == "tab_opened" && e["scenario"] == "popup-storm")
         .count();
-    // On a slow machine two hundred windows hang the page itself, and the step ends before it can
-    // tell of any; it must end in words either way, and never let more than the limit live.
-    assert!(opened <= 16, "{opened} popups were let live");
+    // On a slow machine two hundred windows hang the page itself; they are told of either way.
+    assert!((1..=16).contains(&opened), "{opened} popups were let live");
     let storm = verdict("popup-storm");
     assert!(
         storm.0 == "passed" || (storm.0 == "failed" && storm.1 == "page_hung"),
