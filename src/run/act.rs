@@ -8,7 +8,7 @@ use crate::broker::{Arrival, Primitive, Unfit};
 use crate::event::{Acted, Status, What};
 use crate::page::Node;
 use crate::plan::PlannedStep;
-use crate::resolve::{self, describe};
+use crate::resolve::{self, MissKind, describe};
 use crate::scenario::{Act, By, FormValue, Phrase, Scope, ScrollTo, Target, Value, Verb, WaitFor};
 
 use super::attempt::AttemptRun;
@@ -409,29 +409,13 @@ impl AttemptRun<'_> {
         target: &Target,
         scope: &Scope,
     ) -> Result<Vec<crate::page::NodeId>, Fault> {
-        match &target.by {
-            By::Text(text) => Ok(self
-                .broker
-                .by_text(text, scope)
-                .await?
-                .into_iter()
-                .map(|p| p.id)
-                .collect()),
-            By::Css(css) => Ok(self
-                .broker
-                .by_css(css, scope)
-                .await?
-                .into_iter()
-                .map(|p| p.id)
-                .collect()),
-            _ => {
-                let observation = self.broker.last().unwrap_or_default();
-                // A scope that is not there yet holds nothing yet.
-                Ok(
-                    resolve::find_all(&observation, target, Verb::Wait, &scope.within, false)
-                        .unwrap_or_default(),
-                )
-            }
+        self.broker.seek(scope.within.iter().chain([target]));
+        let observation = self.broker.seen().await?;
+        match resolve::find_all(&observation, target, Verb::Wait, &scope.within, false) {
+            Ok(found) => Ok(found),
+            // A scope that is not there yet holds nothing yet.
+            Err(miss) if miss.kind == MissKind::NoScope => Ok(Vec::new()),
+            Err(miss) => Err(Fault::miss(&miss)),
         }
     }
 
@@ -490,22 +474,50 @@ impl AttemptRun<'_> {
 
     /// A sentence whose verb is fixed and whose target is a phrase.
     async fn sentence(&mut self, step: &PlannedStep, phrase: &Phrase) -> Result<Done, Fault> {
-        let target = Target {
-            by: By::Name {
-                role: phrase.role.clone(),
-                name: Some(phrase.target.clone()),
-                exact: false,
-            },
-            span: step.step.span,
-        };
+        let phrase = &self.read_by_page(step, phrase).await?;
+        let target = named_by(step, phrase.role.clone(), &phrase.target);
         let wanted = Wanted {
             target: &target,
             verb: phrase.verb,
             scope: &step.step.scope,
             sentence: Some(&phrase.text),
         };
+        if phrase.verb == Verb::Wait {
+            return self.await_wanted(step, wanted).await;
+        }
         let primitive = for_verb(phrase).map_err(|why| Fault::failed("wrong_kind", why))?;
         self.on_wanted(step, wanted, primitive).await
+    }
+
+    /// A sentence that can be read in several ways means the one whose target the page has exactly.
+    async fn read_by_page(&mut self, step: &PlannedStep, phrase: &Phrase) -> Result<Phrase, Fault> {
+        if phrase.others.is_empty() {
+            return Ok(phrase.clone());
+        }
+        let observation = self.broker.seen().await?;
+        let has = |name: &str, role: Option<String>| {
+            let query = resolve::Query {
+                target: &named_by(step, role, name),
+                verb: phrase.verb,
+                scope: &step.step.scope,
+                near: false,
+                sentence: false,
+            };
+            resolve::resolve(&observation, &query).is_ok()
+        };
+        if has(&phrase.target, phrase.role.clone()) {
+            return Ok(phrase.clone());
+        }
+        let meant = phrase.others.iter().find(|(name, _)| has(name, None));
+        Ok(match meant {
+            Some((name, value)) => Phrase {
+                target: name.clone(),
+                role: None,
+                value: Some(value.clone()),
+                ..phrase.clone()
+            },
+            None => phrase.clone(),
+        })
     }
 
     pub(super) fn said_acted(
@@ -533,6 +545,17 @@ impl AttemptRun<'_> {
             value,
             reason: None,
         }));
+    }
+}
+
+fn named_by(step: &PlannedStep, role: Option<String>, name: &str) -> Target {
+    Target {
+        by: By::Name {
+            role,
+            name: Some(name.to_owned()),
+            exact: false,
+        },
+        span: step.step.span,
     }
 }
 
