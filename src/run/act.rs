@@ -171,12 +171,14 @@ impl AttemptRun<'_> {
         primitive: Primitive,
     ) -> Result<Done, Fault> {
         // A re-rendered element is looked up again; the action itself is carried out at most once.
-        let until = Instant::now() + self.timeout_of(step);
+        let mut until = None;
         let (mut pictured, mut said) = (false, false);
         loop {
             let Some(Ready { pick, prepared }) = self.ready(step, wanted, &primitive).await? else {
                 return Ok(Done::skipped());
             };
+            // Counted from the first time it was found: the search for it may have taken long.
+            let until = *until.get_or_insert(Instant::now() + self.timeout_of(step));
             // A tutorial shows the control where it is clicked, and the click may take the page away.
             if self.planned.scenario.tutorial.is_some()
                 && matches!(primitive, Primitive::Click | Primitive::Submit)
