@@ -70,6 +70,7 @@ impl AttemptRun<'_> {
         let mut observation = self.broker.seen().await?;
         let mut asked_model = false;
         let mut last_unfit = None;
+        let mut found = None;
         loop {
             match self
                 .resolve(step, wanted, &observation, &mut asked_model, began)
@@ -79,7 +80,11 @@ impl AttemptRun<'_> {
                     Ok(prepared) => return Ok(Some(Ready { pick, prepared })),
                     Err(unfit) => {
                         let limit = self.timeout_of(step);
-                        if !unfit.may_pass() || began.elapsed() >= limit || self.must_stop() {
+                        // The search down a list may have taken all of the step's time.
+                        let since = *found.get_or_insert_with(Instant::now);
+                        let searched = !self.broker.searched().is_empty();
+                        let waited = if searched { since } else { began }.elapsed();
+                        if !unfit.may_pass() || waited >= limit || self.must_stop() {
                             self.say_resolved(step, wanted, &pick, &observation);
                             return Err(Fault::unfit(&pick.role, &pick.name, &unfit));
                         }

@@ -87,7 +87,9 @@ async function prepared(element, index, purpose) {
   const tag = tagOf(element);
   if (purpose === 'upload') return { ok: true, x: 0, y: 0, via: 'element' };
   if (purpose === 'fill' && isReadOnly(element, tag)) return no('read_only');
-  const styleHidden = !CHECK_VISIBILITY.call(element, { visibilityProperty: true });
+  // Of an area its image is drawn.
+  const area = tag === 'area' ? areaBox(element) : null;
+  const styleHidden = !CHECK_VISIBILITY.call(area ? area.image : element, { visibilityProperty: true });
   const surrogates = styleHidden ? [] : clickLabels(element, tag);
   if (styleHidden) return no('hidden');
   const moving = stood(element, index) ? null : await settle(element, 30);
@@ -116,7 +118,8 @@ async function aim(element, target, via) {
   let cover = null;
   for (const block of [null, 'center', 'start', 'end', 'nearest']) {
     if (block) {
-      Element.prototype.scrollIntoView.call(element, { block, inline: 'center', behavior: 'instant' });
+      const drawn = tagOf(element) === 'area' ? areaBox(element)?.image || element : element;
+      Element.prototype.scrollIntoView.call(drawn, { block, inline: 'center', behavior: 'instant' });
       const frameElement = frameElementOf(documentOf(element));
       if (frameElement) Element.prototype.scrollIntoView.call(frameElement, { block: 'nearest', behavior: 'instant' });
       const moving = await settle(element, 30);
@@ -134,8 +137,10 @@ async function aim(element, target, via) {
   return cover ? no('covered', coverName(cover)) : no('off_screen');
 }
 
+const boxesOf = (element) => (tagOf(element) === 'area' ? [areaBox(element)?.box].filter(Boolean) : element.getClientRects());
+
 function sizeless(element) {
-  for (const rect of element.getClientRects()) if (rect.width >= 1 && rect.height >= 1) return false;
+  for (const rect of boxesOf(element)) if (rect.width >= 1 && rect.height >= 1) return false;
   return true;
 }
 
@@ -145,7 +150,7 @@ function pointsOf(element) {
   const width = view.innerWidth;
   const height = view.innerHeight;
   const points = [];
-  for (const rect of element.getClientRects()) {
+  for (const rect of boxesOf(element)) {
     const left = Math.max(rect.left, 0);
     const right = Math.min(rect.right, width);
     const top = Math.max(rect.top, 0);

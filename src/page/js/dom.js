@@ -68,6 +68,23 @@ const contains = (outer, inner) => CONTAINS.call(outer, inner);
 const matches = (element, css) => MATCHES.call(element, css);
 const closest = (element, css) => CLOSEST.call(element, css);
 const rectOf = (element) => RECT.call(element);
+// An area of an image map has no box of its own: its part of the image, as wide as its shape.
+function areaBox(area) {
+  const map = closest(area, 'map');
+  const name = map && (attribute(map, 'name') || attribute(map, 'id'));
+  const image = name && [...all(rootOf(area), 'img[usemap]')].find((one) => attribute(one, 'usemap') === `#${name}`);
+  if (!image || !CHECK_VISIBILITY.call(image, { visibilityProperty: true })) return null;
+  const whole = rectOf(image);
+  const at = (attribute(area, 'coords') || '').split(/[\s,;]+/).filter(Boolean).map(Number);
+  if (!at.length || at.some(Number.isNaN)) return { image, box: whole };
+  const circle = /^circ/i.test(attribute(area, 'shape') || '');
+  const [across, down] = circle
+    ? [[at[0] - at[2], at[0] + at[2]], [at[1] - at[2], at[1] + at[2]]]
+    : [at.filter((_, i) => i % 2 === 0), at.filter((_, i) => i % 2 === 1)];
+  const [left, top] = [Math.min(...across), Math.min(...down)];
+  return { image, box: new DOMRect(whole.x + left, whole.y + top, Math.max(...across) - left, Math.max(...down) - top) };
+}
+
 const windowOf = (node) => DEFAULT_VIEW.call(documentOf(node));
 const ELEMENT = 1;
 const TEXT = 3;

@@ -62,16 +62,20 @@ function alternative(element, role, walk) {
   return fold(title) ? said(title, 'title') : NO_NAME;
 }
 
+// Elements that name another: by their ids, or set by script without ids (the attribute is empty then).
+const LABELLED_BY_ELEMENTS = Object.getOwnPropertyDescriptor(Element.prototype, 'ariaLabelledByElements')?.get;
+function labellers(element) {
+  const ids = words(attribute(element, 'aria-labelledby'));
+  if (!ids.length && LABELLED_BY_ELEMENTS) return LABELLED_BY_ELEMENTS.call(element) || NONE;
+  const root = rootOf(element);
+  return ids.map((id) => byId(root, id)).filter(Boolean);
+}
+
 function labelledBy(element, walk) {
   if (!has(element, 'aria-labelledby')) return null;
-  const ids = words(attribute(element, 'aria-labelledby'));
-  if (!ids.length) return null;
-  const root = rootOf(element);
   const parts = [];
   let found = false;
-  for (const id of ids) {
-    const target = byId(root, id);
-    if (!target) continue;
+  for (const target of labellers(element)) {
     found = true;
     const inner = {
       seen: new Set(target === element ? [] : [element]),

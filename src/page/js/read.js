@@ -241,7 +241,9 @@ function visit(element, state, around) {
   }
   const style = styleOf(element);
   if (!style.shown) {
-    if (tag === 'input' && inputType(element) === 'file' && !around.hidden) list(element, tag, style, state, around, true);
+    if (around.hidden) return;
+    if (tag === 'input' && inputType(element) === 'file') list(element, tag, style, state, around, true);
+    if (tag === 'area' && has(element, 'href') && areaBox(element)) list(element, tag, style, state, around, false);
     return;
   }
   if (state.deep > state.limits.depth) {
@@ -443,12 +445,14 @@ function testIdOf(element) {
   return null;
 }
 
+const areaBoxOr = (element, tag) => (tag === 'area' && areaBox(element)?.box) || rectOf(element);
+
 function pushRect(element, style, state, here, hiddenFile) {
   if (hiddenFile) {
     state.rect.push(0, 0, -1, -1);
     return;
   }
-  const rect = rectOf(element);
+  const rect = areaBoxOr(element, state.tagTable[state.tag[state.tag.length - 1]]);
   const r = Math.round;
   if (style.display === 'contents') state.rect.push(0, 0, -1, -1);
   else state.rect.push(r(rect.x + here.dx), r(rect.y + here.dy), r(rect.width), r(rect.height));
