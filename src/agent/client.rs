@@ -219,11 +219,11 @@ impl Client {
         }
         let growing = patience.first_pause * 2u32.saturating_pow(failed - 1);
         match failure {
-            ModelFailure::Status(bad) if matches!(bad.status, 429 | 503) => {
+            ModelFailure::Status(bad) if matches!(bad.meant(), 429 | 503) => {
                 let wanted = bad.retry_after.unwrap_or_else(|| jittered(growing));
                 Some(wanted.min(patience.longest_pause))
             }
-            ModelFailure::Status(bad) if bad.status < 500 => None,
+            ModelFailure::Status(bad) if bad.meant() < 500 => None,
             ModelFailure::Status(_) | ModelFailure::Connect { .. } => {
                 Some(jittered(growing).min(patience.longest_pause))
             }
