@@ -55,6 +55,8 @@ pub struct Exchanged {
     pub sent: u32,
     /// How the last of them asked for its shape.
     pub mode: Mode,
+    /// The temperature of the settings, where the server refused it just now.
+    pub refused_temperature: Option<f64>,
 }
 
 impl Client {
@@ -106,6 +108,10 @@ impl Client {
                         reply,
                         sent,
                         mode: now.mode,
+                        refused_temperature: self
+                            .settings
+                            .temperature
+                            .filter(|_| known.temperature && !now.temperature),
                     });
                 }
                 Err(failure) => failure,
