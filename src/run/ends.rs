@@ -16,9 +16,12 @@ pub fn met(ends: &Ends, status: Status, reason: &str, step: Option<&str>) -> boo
     };
     status == wanted
         && ends.reason.as_deref().is_none_or(|r| r == reason)
-        && ends
-            .step
-            .is_none_or(|n| step == Some(n.to_string().as_str()))
+        && ends.step.is_none_or(|n| belongs(step, n))
+}
+
+/// Whether a place is that step or one inside it: a step that uses a flow fails where the flow does.
+fn belongs(place: Option<&str>, step: usize) -> bool {
+    place.and_then(|p| p.split('.').next()) == Some(step.to_string().as_str())
 }
 
 /// Reason and message of an end that is not the wanted one. A failure keeps its own reason, and says
@@ -106,8 +109,13 @@ mod tests {
         assert!(so("login_rejected", Some("2")));
         assert!(!so("not_found", Some("2")));
         assert!(!so("login_rejected", Some("3")));
-        assert!(!so("login_rejected", Some("2.1")));
+        assert!(!so("login_rejected", Some("22")));
+        assert!(!so("login_rejected", Some("p2")));
+        assert!(!so("login_rejected", Some("signed-in.2")));
         assert!(!so("login_rejected", None));
+        // Inside the flow, or the plan, that the step stands for.
+        assert!(so("login_rejected", Some("2.1")));
+        assert!(so("login_rejected", Some("2.p4")));
     }
 
     #[test]
