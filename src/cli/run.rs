@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::agent::{Model, ModelSettings, ModelTable, Tape};
+use crate::agent::{Model, ModelSettings, Tape};
 use crate::event::{Event, RunStarted, What};
 use crate::network::{Authority, Trust, UpstreamProxy};
 use crate::plan::{self, Confirmed, Plan, Shard, Wishes};
@@ -82,28 +82,8 @@ fn prepare(args: &RunArgs, say: &Say) -> Result<Option<Ready>, i32> {
         return Err(code);
     }
     let (launch, webdriver) = effective.launch(&args.browser).map_err(|p| usage(&[p]))?;
-    let network = |e: crate::network::NetworkError| say.fail(exit::USAGE, &e.to_string());
-    let ca_file = match &effective.file.network.ca_file {
-        None => None,
-        Some(path) => {
-            let path = effective.root.join(path);
-            Some(std::fs::read(&path).map_err(|e| {
-                say.fail(
-                    exit::USAGE,
-                    &format!("[network] ca_file {}: {e}", path.display()),
-                )
-            })?)
-        }
-    };
-    let trust = Trust::system(ca_file.as_deref()).map_err(network)?;
-    let upstream = effective
-        .file
-        .network
-        .upstream
-        .as_deref()
-        .map(UpstreamProxy::parse)
-        .transpose()
-        .map_err(network)?;
+    let trust = effective.trust().map_err(|p| usage(&[p]))?;
+    let upstream = effective.upstream().map_err(|p| usage(&[p]))?;
     Ok(Some(Ready {
         effective,
         plan,
@@ -127,11 +107,13 @@ impl Ready {
         browser: &super::args::BrowserArgs,
         say: &Say,
     ) -> Result<Self, i32> {
-        let (launch, webdriver) = effective.launch(browser).map_err(|p| {
+        let usage = |p: Problem| {
             say.problem(&p);
             exit::USAGE
-        })?;
-        let trust = Trust::system(None).map_err(|e| say.fail(exit::USAGE, &e.to_string()))?;
+        };
+        let (launch, webdriver) = effective.launch(browser).map_err(usage)?;
+        let trust = effective.trust().map_err(usage)?;
+        let upstream = effective.upstream().map_err(usage)?;
         let sources = sources(&effective, &plan);
         let mode = Mode {
             fresh: true,
@@ -148,7 +130,7 @@ impl Ready {
             launch,
             webdriver,
             trust,
-            upstream: None,
+            upstream,
             run_id: store::new_run_id(),
         })
     }
@@ -180,6 +162,7 @@ pub(super) async fn look(
         launch,
         webdriver,
         trust,
+        upstream,
         run_id,
         ..
     } = ready;
@@ -200,7 +183,7 @@ pub(super) async fn look(
         webdriver,
         authority,
         trust,
-        upstream: None,
+        upstream,
         bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
         viewport: effective.viewport(),
         locale: None,
@@ -256,7 +239,12 @@ fn make_plan(args: &RunArgs, suite: &Suite) -> Result<(Plan, String), Vec<Proble
         confirm: args.confirm.clone(),
     };
     match plan::build(suite, &chosen, &wishes) {
-        Ok(plan) if problems.is_empty() => Ok((plan, run_id)),
+        Ok(mut plan) if problems.is_empty() => {
+            let warnings = suite.problems.iter();
+            let warnings = warnings.filter(|p| p.level == Level::Warning);
+            plan.warnings.splice(0..0, warnings.cloned());
+            Ok((plan, run_id))
+        }
         Ok(_) => Err(problems),
         Err(more) => {
             problems.extend(more);
@@ -322,6 +310,15 @@ fn model(
     if mode.offline {
         return Ok((None, None));
     }
+    if let Tape::Replay(dir) = &tape
+        && !dir.is_dir()
+    {
+        let dir = dir.display();
+        return Err(
+            Problem::error(format!("--replay-model {dir}: there is no such folder"))
+                .help("record one with --record-model"),
+        );
+    }
     let settings = model_settings(effective)?;
     let key = settings.as_ref().and_then(ModelSettings::key_for_scrubber);
     let model = Model::from_settings(settings, tape).map_err(|e| Problem::error(e.to_string()))?;
@@ -329,17 +326,7 @@ fn model(
 }
 
 pub fn model_settings(effective: &Effective) -> Result<Option<ModelSettings>, Problem> {
-    let file = &effective.file.model;
-    let table = ModelTable {
-        base_url: file.base_url.clone(),
-        name: file.name.clone(),
-        vision: file.vision,
-        key_env: file.key_env.clone(),
-        timeout: file.timeout.clone(),
-        max_tokens: None,
-        temperature: None,
-    };
-    ModelSettings::read(&table, |name| std::env::var(name).ok())
+    ModelSettings::read(&effective.file.model, |name| std::env::var(name).ok())
         .map_err(|e| Problem::error(e.to_string()))
 }
 

@@ -334,7 +334,8 @@ pub struct ScenarioFinished {
     pub reason: String,
     pub message: String,
     pub failed_step: Option<String>,
-    /// The scenario's `ends` was met although the status is not a pass by itself.
+    /// The scenario's `ends` was met (`completed` unless written): the verdict rests on this alone,
+    /// `status` says how it ended.
     pub as_expected: bool,
     /// `credential`, `human`, `already signed in`
     pub signed_in_by: Option<String>,

@@ -48,9 +48,7 @@ use std::sync::Once;
 /// What keeps the proxy from being set up.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkError {
-    #[error(
-        "the proxy can't listen on {address}: {source}; set `[network] bind` to an address of this machine"
-    )]
+    #[error("the proxy can't listen on {address}, an address of this machine: {source}")]
     Bind {
         address: std::net::SocketAddr,
         source: std::io::Error,

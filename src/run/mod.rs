@@ -9,6 +9,7 @@ mod attempt;
 mod closing;
 mod cooldown;
 mod emit;
+mod ends;
 mod failure;
 mod find;
 mod goal;

@@ -92,6 +92,24 @@ pub enum EndStatus {
     Refused,
 }
 
+impl EndStatus {
+    /// In the order of their words in the table of shapes.
+    pub const ALL: [Self; 7] = [
+        Self::Completed,
+        Self::Stuck,
+        Self::OutOfBudget,
+        Self::Failed,
+        Self::NotCompleted,
+        Self::Disagreed,
+        Self::Refused,
+    ];
+
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        super::shapes::STATUSES[self as usize]
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Budget {
     pub actions: Option<u32>,

@@ -122,6 +122,14 @@ impl Scanner {
         report
     }
 
+    /// One file.
+    pub fn scan_file(&self, path: &Path) -> ScanReport {
+        let mut report = ScanReport::default();
+        let root = path.parent().unwrap_or(path);
+        self.scan_path(root, path.to_owned(), &mut Vec::new(), &mut report);
+        report
+    }
+
     fn scan_path(
         &self,
         root: &Path,

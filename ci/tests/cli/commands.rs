@@ -229,3 +229,52 @@ fn scan_finds_a_credential_s_value_and_says_whose() {
     );
     assert!(!all.contains("correct-horse-77-battery"), "{all}");
 }
+
+#[test]
+fn scan_calls_nothing_clean_that_it_could_not_read() {
+    let suite = Suite::new();
+    suite.say(&["scan", "absent"]).code(2).tells(&["absent"]);
+    suite
+        .say(&["scan", "scenarios", "absent"])
+        .code(2)
+        .tells(&["absent"]);
+    let said = suite.say(&["scan", "scenarios/sound.yaml"]).code(0);
+    assert!(said.out.contains("1 files searched"), "{}", said.out);
+    // Neither waited for nor counted.
+    let pipe = suite.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo").success());
+    let said = suite.say(&["scan", "pipe"]).code(3);
+    assert!(
+        said.out.contains("0 files searched") && said.out.contains("1 could not"),
+        "{}",
+        said.out
+    );
+    suite.file("rehearsal.toml", "[run]\njbos = 2\n");
+    suite.say(&["scan", "scenarios"]).code(2).tells(&["jbos"]);
+}
+
+#[test]
+fn init_leaves_a_suite_that_is_there_alone() {
+    let suite = Suite::new();
+    let before = suite.files();
+    suite
+        .say(&["init"])
+        .code(2)
+        .tells(&["sound", "nothing was changed", "--dir"]);
+    assert_eq!(suite.files(), before);
+}
+
+#[test]
+fn doctor_tells_a_broken_suite_from_none() {
+    let suite = Suite::new();
+    suite.file("rehearsal.toml", "[run]\njbos = 2\n");
+    let said = suite
+        .say(&["doctor"])
+        .code(2)
+        .tells(&["rehearsal.toml:2:", "jbos"]);
+    assert!(!said.out.contains("none here"), "{}", said.out);
+    assert!(said.out.contains("browser"), "{}", said.out);
+    let said = Suite::empty().say(&["doctor"]);
+    assert!(said.out.contains("suite      none here"), "{}", said.out);
+}

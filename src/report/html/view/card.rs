@@ -9,7 +9,7 @@ use super::super::super::model::{Attempt, ScenarioReport};
 use super::super::Pictures;
 use super::step::{Picture, Step, one_step, picture};
 use super::{bad, long, path, percent, text, texts};
-use crate::event::Verdict;
+use crate::event::{Status, Verdict};
 
 #[derive(Serialize)]
 pub(super) struct Card {
@@ -222,12 +222,8 @@ fn one_try(
     options: &Options,
     pictures: Pictures,
 ) -> Try {
-    let meaning = exit::meaning(attempt.status);
-    let class = if attempt.as_expected {
-        Class::Passed
-    } else {
-        meaning.class
-    };
+    let meaning = exit::meaning(attempt.verdict());
+    let class = meaning.class;
     let failed = !matches!(class, Class::Passed | Class::Skipped);
     let facts = [
         ("Goal", attempt.goal.clone()),
@@ -256,7 +252,7 @@ fn one_try(
     Try {
         number: attempt.number,
         key: class.key(),
-        word: if attempt.as_expected {
+        word: if attempt.as_expected && attempt.status != Status::Passed {
             "as expected"
         } else {
             meaning.word
