@@ -21,6 +21,7 @@ mod mend;
 mod pictures;
 mod planning;
 mod rates;
+mod redact;
 mod replay;
 mod selfcheck;
 mod servers;

@@ -5,6 +5,7 @@
 //! once.
 
 mod bind;
+mod hide;
 mod keys;
 mod lexicon;
 pub mod model;
@@ -23,6 +24,7 @@ mod written;
 mod yaml;
 
 pub use bind::{duration as parse_duration, parse_fixture, parse_scenario, parse_viewport};
+pub use hide::{hide_in_expectations, hide_in_step};
 pub use lexicon::{Lexicon, Lexicons};
 pub use model::*;
 pub use roles::{ROLES, role as role_word};

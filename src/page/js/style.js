@@ -83,7 +83,6 @@ function styledElements(root) {
   if (!readable) for (const element of all(root, '*')) if (ATTRIBUTE_NAMES.call(element).some(isWords)) found.add(element);
   return found;
 }
-const ATTRIBUTE_NAMES = Element.prototype.getAttributeNames;
 const isWords = (name) => name.startsWith('data-') || name === 'title' || name === 'aria-label';
 // Adds the selectors of what writes text; `false`: not all of it could be read.
 function pseudoSelectors(holder, out) {
