@@ -1,9 +1,12 @@
 //! What happened beside the action, scrubbed and in order.
 
+use std::path::PathBuf;
+
 use url::Url;
 
 use crate::event::Blocked;
 use crate::network::{BlockedRequest, NetEvent};
+use crate::store::names::safe_name;
 
 use super::session::Broker;
 use super::types::{BrokerError, Happening};
@@ -33,10 +36,16 @@ impl Broker {
         while let Ok(event) = self.network.try_recv() {
             match event {
                 NetEvent::Blocked(blocked) => {
+                    // What would allow a request that holds a value is no advice to give.
                     if let Some(suggestion) = &blocked.suggest
                         && !blocked.browser_own
+                        && !self.scrubber.contains(&suggestion.to_string())
                     {
                         self.suggestions.push(suggestion.clone());
+                    }
+                    if blocked.reason == "secret in url" {
+                        // What was stopped on the way to it may hold the beginning of the value.
+                        self.suggestions.clear();
                     }
                     if blocked.reason == "host not listed" && !blocked.browser_own {
                         self.denied = Some(address_of(&blocked));
@@ -97,14 +106,17 @@ impl Broker {
             },
             Happening::Download {
                 name,
+                path,
                 bytes,
                 accepted,
             } => Happening::Download {
-                name: crate::store::names::safe_name(&clean(name)),
+                name: safe_name(&clean(name)),
+                path: path.map(|path| self.without_values_in_its_name(path)),
                 bytes,
                 accepted,
             },
             Happening::LeftHosts { url } => Happening::LeftHosts { url: clean(url) },
+            Happening::SecretInUrl { host } => Happening::SecretInUrl { host: clean(host) },
             Happening::Wrote {
                 method,
                 url,
@@ -125,6 +137,25 @@ impl Broker {
                 ..blocked
             }),
             other => other,
+        }
+    }
+}
+
+impl Broker {
+    /// A site names what it sends after whom it sends it to. Where the file can't be renamed the search
+    /// for leaks removes it.
+    fn without_values_in_its_name(&self, path: PathBuf) -> PathBuf {
+        let Some(name) = path.file_name().map(|n| n.to_string_lossy().into_owned()) else {
+            return path;
+        };
+        let clean = self.scrubber.clean(&name);
+        if clean == name.as_str() {
+            return path;
+        }
+        let renamed = path.with_file_name(safe_name(&clean));
+        match std::fs::rename(&path, &renamed) {
+            Ok(()) => renamed,
+            Err(_) => path,
         }
     }
 }

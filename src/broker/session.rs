@@ -374,8 +374,9 @@ impl Broker {
                 Ok(page::Reading {
                     mut observation,
                     marks,
+                    styled,
                 }) => {
-                    self.covers = self.hide_masked(&mut observation).await?;
+                    self.covers = self.hide_masked(&mut observation, &styled).await?;
                     if self.held {
                         without_values(&mut observation);
                     }

@@ -177,6 +177,8 @@ pub enum Happening {
     TooManyTabs,
     Download {
         name: String,
+        /// Where it lies, if it was kept.
+        path: Option<std::path::PathBuf>,
         bytes: u64,
         accepted: bool,
     },

@@ -164,6 +164,7 @@ impl Watch {
                     .map_or(0, |m| m.len());
                 state.happenings.push(Happening::Download {
                     name,
+                    path: path.map(Into::into),
                     bytes,
                     accepted,
                 });

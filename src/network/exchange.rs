@@ -76,12 +76,13 @@ async fn admit(
         blocked.dest = facts.fetch_dest.clone();
         blocked
     };
-    let rule = session
-        .rule_for(&url)
-        .map_err(|denial| Stopped::Blocked(Box::new(denied(stop(denial.reason()), &denial))))?;
+    // First, whether the place is listed or not: that somebody tried is worth more than where.
     if session.holds_secret(url.as_str()) {
         return Err(Stopped::Blocked(Box::new(stop("secret in url"))));
     }
+    let rule = session
+        .rule_for(&url)
+        .map_err(|denial| Stopped::Blocked(Box::new(denied(stop(denial.reason()), &denial))))?;
     let mut blocked = stop("undeclared write");
     if expects_go_ahead(&head) {
         let go = answer::send(client, b"HTTP/1.1 100 Continue\r\n\r\n").await;

@@ -32,6 +32,8 @@ pub struct Wave<'a> {
 pub struct Reading {
     pub observation: Observation,
     pub marks: Vec<Vec<u32>>,
+    /// Elements a style sheet writes a secret into, for pictures to cover; some are no nodes.
+    pub styled: Vec<NodeId>,
 }
 
 /// Reads the page in `context` (a top-level one).
@@ -41,21 +43,25 @@ pub async fn observe<R: Realm>(
     wave: &Wave<'_>,
 ) -> Result<Reading, ReadError> {
     let mut top = read_one(realm, context, wave).await?;
-    let mut observation = Observation {
+    let observation = Observation {
         generation: wave.generation,
         url: scrub::string(wave.scrub, std::mem::take(&mut top.url)),
         title: scrub::string(wave.scrub, std::mem::take(&mut top.title)),
         sought: wave.sought.to_vec(),
         ..Observation::default()
     };
-    let mut marks = Vec::new();
+    let mut reading = Reading {
+        observation,
+        marks: Vec::new(),
+        styled: Vec::new(),
+    };
     let tree = Tree {
         read: top,
         children: Vec::new(),
     };
     let tree = grow(realm, tree, wave, 0).await;
-    flatten(tree, None, &mut observation, &mut marks);
-    Ok(Reading { observation, marks })
+    flatten(tree, None, &mut reading);
+    Ok(reading)
 }
 
 struct OneRead {
@@ -64,6 +70,7 @@ struct OneRead {
     document: Document,
     unread: Vec<Unread>,
     marks: Vec<u32>,
+    styled: Vec<u32>,
     /// Frames with a context of their own: owner's index, address, context if it is known.
     frames: Vec<(Option<u32>, String, Option<String>)>,
 }
@@ -127,8 +134,15 @@ fn unread(kind: UnreadKind, what: String) -> Unread {
     Unread { kind, what }
 }
 
-fn flatten(tree: Tree, owner: Option<NodeId>, into: &mut Observation, marks: &mut Vec<Vec<u32>>) {
+fn flatten(tree: Tree, owner: Option<NodeId>, reading: &mut Reading) {
+    let into = &mut reading.observation;
     let index = into.documents.len() as u32;
+    let generation = into.generation;
+    let id = |node: u32| NodeId {
+        generation,
+        document: index,
+        node,
+    };
     let mut document = tree.read.document;
     document.owner = owner;
     if let Some(id) = owner {
@@ -139,15 +153,11 @@ fn flatten(tree: Tree, owner: Option<NodeId>, into: &mut Observation, marks: &mu
         }
     }
     into.documents.push(document);
-    marks.push(tree.read.marks);
     into.unread.extend(tree.read.unread);
+    reading.marks.push(tree.read.marks);
+    reading.styled.extend(tree.read.styled.into_iter().map(id));
     for (node, child) in tree.children {
-        let owner = node.map(|node| NodeId {
-            generation: into.generation,
-            document: index,
-            node,
-        });
-        flatten(child, owner, into, marks);
+        flatten(child, node.map(id), reading);
     }
 }
 
@@ -194,6 +204,7 @@ async fn read_one<R: Realm>(
         document: decoded.document,
         unread,
         marks: decoded.marks,
+        styled: decoded.styled,
         frames,
     })
 }

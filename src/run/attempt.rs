@@ -531,6 +531,7 @@ impl<'a> AttemptRun<'a> {
                     name,
                     bytes,
                     accepted,
+                    ..
                 } => {
                     if accepted {
                         self.downloads.push(name.clone());
@@ -616,6 +617,7 @@ impl<'a> AttemptRun<'a> {
                     name,
                     bytes,
                     accepted,
+                    ..
                 } = happening
                 {
                     if accepted {

@@ -22,6 +22,7 @@ mod mend;
 mod pictures;
 mod planning;
 mod rates;
+mod redact;
 mod replay;
 mod selfcheck;
 mod servers;

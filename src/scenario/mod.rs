@@ -6,6 +6,7 @@
 
 mod bind;
 mod emulation;
+mod hide;
 mod keys;
 mod lexicon;
 pub mod model;
@@ -28,6 +29,7 @@ pub use bind::{
     duration as parse_duration, parse_fixture, parse_scenario, parse_viewport,
     pattern as parse_pattern,
 };
+pub use hide::{hide_in_expectations, hide_in_step};
 pub use lexicon::{Lexicon, Lexicons};
 pub use model::*;
 pub use reasons::REASONS;

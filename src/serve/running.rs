@@ -60,9 +60,9 @@ pub async fn run_plan(means: &Means, plan: Plan) -> Result<Outcome, Refusal> {
     let run_id = crate::store::new_run_id();
     let folder = RunFolder::create(temp.path(), &run_id).map_err(|e| environment(e.to_string()))?;
     let journal_path = folder.path().join("events.jsonl");
-    let journal = Journal::<Event>::guarded(&journal_path, &means.scrubber)
-        .map_err(|e| environment(e.to_string()))?;
-    let stream = Stream::new(journal, Vec::new());
+    let journal =
+        Journal::<Event>::create(&journal_path).map_err(|e| environment(e.to_string()))?;
+    let stream = Stream::new(journal, Vec::new(), &means.scrubber);
     let context = means.context(run_id, folder.path());
     let folder = Arc::new(folder);
     run::run(plan, context, stream.clone(), folder.clone()).await;

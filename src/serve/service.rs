@@ -146,10 +146,11 @@ impl Service {
         let run_id = crate::store::new_run_id();
         let runs = RunFolder::create(folder.path(), &run_id).map_err(|e| other(&e))?;
         let runs = Arc::new(runs);
-        let journal = Journal::<Event>::guarded(&runs.path().join("events.jsonl"), &means.scrubber)
-            .map_err(|e| other(&e))?;
+        let journal =
+            Journal::<Event>::create(&runs.path().join("events.jsonl")).map_err(|e| other(&e))?;
+        let stream = Stream::new(journal, Vec::new(), &means.scrubber);
         let context = means.context(run_id, runs.path());
-        let house = House::new(context, Stream::new(journal, Vec::new()), runs);
+        let house = House::new(context, stream, runs);
         let audit = Audit::open(state, means.scrubber.clone()).map_err(|e| other(&e))?;
         let lexicons = Suite::load(&means.suite_root).lexicons;
         let (idle, hard) = Common::limits();

@@ -166,9 +166,10 @@ fn stream(stops: &Stops, house: &House) -> Result<(Stream, tempfile::TempDir), S
         .tempdir()
         .map_err(|e| format!("no folder for the session: {e}"))?;
     let path = folder.path().join("events.jsonl");
-    let journal =
-        Journal::<Event>::guarded(&path, &house.context().scrubber).map_err(|e| e.to_string())?;
-    Ok((Stream::new(journal, vec![Box::new(stops.clone())]), folder))
+    let journal = Journal::<Event>::create(&path).map_err(|e| e.to_string())?;
+    let scrubber = &house.context().scrubber;
+    let stream = Stream::new(journal, vec![Box::new(stops.clone())], scrubber);
+    Ok((stream, folder))
 }
 
 /// One call on the held page.

@@ -165,6 +165,11 @@ function flatParent(node) {
 // Most text is folded already: asking costs less than a copy.
 const UNFOLDED = /[^\S ]|\s\s|^\s|\s$/;
 const fold = (text) => (UNFOLDED.test(text) ? text.replace(/\s+/g, ' ').trim() : text);
+// Put between texts of two nodes that run together in what reads as one word: whoever looks for a
+// secret has to know that something ended there. Nobody sees it; it is taken out again outside.
+const SEAM = '\u2060';
+const wordy = (c) => (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c > '\x7f' && !/\s/.test(c));
+const seam = (before, after) => (before && after && wordy(before[before.length - 1]) && wordy(after[0]) ? SEAM : '');
 const words = (text) => (text ? text.split(/\s+/).filter(Boolean) : NONE);
 function truthy(element, name) {
   const written = attribute(element, name);

@@ -350,9 +350,8 @@ function contentOf(element, walk) {
         const how = styleOf(up).transform;
         if (how !== 'none') data = transformed(data, how);
       }
-      if (gap && text) text += ' ';
+      text += (gap && text ? ' ' : seam(text, data)) + data;
       gap = false;
-      text += data;
       return;
     }
     if (type !== ELEMENT || inner.seen.has(child)) return;
@@ -372,7 +371,7 @@ function contentOf(element, walk) {
         if (!style.drawn && first(child)) {
           // A child may be visible again.
           const part = contentOf(child, inner);
-          if (fold(part)) text += part;
+          if (fold(part)) text += seam(text, part) + part;
         }
         return;
       }
@@ -385,9 +384,8 @@ function contentOf(element, walk) {
     const apart = block || (part && found.from.startsWith('label'));
     if (part) {
       if (apart && text) gap = true;
-      if (gap && text) text += ' ';
+      text += (gap && text ? ' ' : seam(text, part)) + part;
       gap = false;
-      text += part;
     }
     if (apart && text) gap = true;
   };
@@ -409,7 +407,7 @@ function contentOf(element, walk) {
     }
   }
   const after = pseudoText(element, '::after');
-  return after ? text + after : text;
+  return text + seam(text, after) + after;
 }
 
 const SILENT = new Set(['script', 'style', 'template', 'noscript', 'head', 'meta', 'link', 'title', 'datalist', 'param', 'source', 'track', 'rt', 'rp']);

@@ -53,7 +53,7 @@ function readAll(request) {
     roleTable: [], roleIndex: new Map(), tagTable: [], tagIndex: new Map(),
     parent: [], role: [], name: [], start: [], end: [], rect: [], tag: [], flags: [], frame: [],
     type: [], testId: [], href: [], hints: [], value: [], options: [], disabledBy: [], level: [], column: [],
-    frames: [], unread: [], owned: [], pendingFrames: [], suspects: [],
+    frames: [], unread: [], owned: [], pendingFrames: [], suspects: [], roots: [document],
     modal: null,
     sought: (request.sought || []).map(soughtElements), also: null,
   };
@@ -61,6 +61,7 @@ function readAll(request) {
   collectOwners(document);
   state.modal = topModal(document);
   walkDocument(document, state, { parent: -1, hidden: false, disabled: null, frame: -1, depth: 0, dx: 0, dy: 0, leaf: false, inside: !state.modal, table: null, pre: false });
+  state.styled = styledTexts(state);
   store.generation = request.generation;
   store.elements = state.elements;
   store.runs = state.runs;
@@ -82,9 +83,27 @@ function soughtElements({ css, text }) {
 }
 function soughtPlaces(state) {
   if (!state.sought.length) return [];
-  const places = new Map(state.elements.map((element, i) => [element, i]));
+  const places = new Map(state.elements.slice(0, state.parent.length).map((element, i) => [element, i]));
   const listed = (found) => found.map((element) => places.get(element)).filter((i) => i !== undefined);
   return state.sought.map((found) => found && listed(found).sort((a, b) => a - b));
+}
+
+// What style sheets write, with the index of its element, listed or not: it is no text of the page, but
+// pictures show it.
+function styledTexts(state) {
+  const rows = [];
+  let known = null;
+  for (const root of state.roots) {
+    for (const element of styledElements(root)) {
+      const before = pseudoText(element, '::before', true);
+      const after = pseudoText(element, '::after', true);
+      if (before.length + after.length < 4) continue;
+      known = known || new Map(state.elements.map((listed, index) => [listed, index]));
+      if (!known.has(element)) known.set(element, state.elements.push(element) - 1);
+      rows.push(known.get(element), fold(before + SEAM + after));
+    }
+  }
+  return rows;
 }
 
 function answer(state, request) {
@@ -104,7 +123,7 @@ function answer(state, request) {
     start: steps(state.start, 1), length: state.end.map((end, i) => end - state.start[i]), rect: rectSteps(state.rect),
     frame: state.frames.length ? state.frame : [],
     type: joined(state.type, 1), testId: joined(state.testId, 1), href: joined(state.href, 1), value: joined(state.value, 1),
-    disabledBy: joined(state.disabledBy, 1), column: joined(state.column, 1), hints: joined(state.hints, 2),
+    disabledBy: joined(state.disabledBy, 1), styled: joined(state.styled, 1), column: joined(state.column, 1), hints: joined(state.hints, 2),
     options: joined(state.options.flatMap(([index, list]) => list.map((text) => [index, text])).flat(), 1),
     level: steps(state.level, 2),
     unread: state.unread,
@@ -176,7 +195,8 @@ function joinNames(state, text) {
   for (let i = 0; i < list.length; i++) {
     const name = list[i];
     if (!name) continue;
-    if (name === text.slice(state.start[i], state.end[i])) {
+    const at = state.start[i] + (text[state.start[i]] === SEAM ? 1 : 0);
+    if (name === text.slice(at, state.end[i])) {
       list[i] = '';
       state.flags[i] |= FLAG.namedByText;
     } else if (name.includes(SEPARATOR)) list[i] = name.replaceAll(SEPARATOR, '');
@@ -295,7 +315,8 @@ function children(element, tag, state, here) {
   }
   const closed = tag === 'details' && !has(element, 'open');
   const shadow = shadowOf(element);
-  if (!shadow && maybeHost(element, tag)) state.suspects.push(element);
+  if (shadow) state.roots.push(shadow);
+  else if (maybeHost(element, tag)) state.suspects.push(element);
   const style = styleOf(element);
   if (!here.unread && (style.faint || style.placed && offCanvas(element))) here = { ...here, unread: true };
   const owns = owners && has(element, 'aria-owns');
@@ -371,6 +392,7 @@ function pushText(node, style, state, here) {
   if (state.at) {
     if (state.gap === 2) add(state, '\n');
     else if (state.gap === 1 || lead) add(state, ' ');
+    else if (seam(state.text[state.text.length - 1], core)) add(state, SEAM);
   }
   if (state.at + core.length > state.limits.text) {
     core = core.slice(0, Math.max(0, state.limits.text - state.at));
@@ -609,6 +631,7 @@ function enterFrame(element, tag, index, state, here) {
   path.push(nameOf(element).text || attribute(element, 'name') || attribute(element, 'id') || tag);
   state.frames.push(path);
   state.gap = 2;
+  state.roots.push(inner);
   collectOwners(inner);
   walkDocument(inner, state, {
     ...here,
