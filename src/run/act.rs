@@ -347,16 +347,18 @@ impl AttemptRun<'_> {
             self.broker.look().await?;
             return Ok(Done::default());
         }
+        let mut looks = 0;
         loop {
             let observation = self.broker.look().await?;
+            looks += 1;
             let (holds, words) = match what {
                 WaitFor::Target(target) => {
-                    let found = self.all_of(target, &step.step.scope).await?;
-                    (!found.is_empty(), "did not come".to_owned())
+                    let there = self.is_there(target, &step.step.scope).await?;
+                    (there, "did not come".to_owned())
                 }
                 WaitFor::Gone(target) => {
-                    let found = self.all_of(target, &step.step.scope).await?;
-                    (found.is_empty(), "is still there".to_owned())
+                    let there = self.is_there(target, &step.step.scope).await?;
+                    (!there, "is still there".to_owned())
                 }
                 WaitFor::Url(glob) => (
                     url::Url::parse(&observation.url)
@@ -369,7 +371,15 @@ impl AttemptRun<'_> {
                 WaitFor::Seconds(_) => (true, String::new()),
             };
             if holds {
-                return Ok(Done::default());
+                // It may have been quick, or the name may be misspelt.
+                let never_seen = looks == 1 && matches!(what, WaitFor::Gone(_));
+                return Ok(Done {
+                    notes: never_seen
+                        .then(|| "it was not there when the wait began".to_owned())
+                        .into_iter()
+                        .collect(),
+                    skipped: false,
+                });
             }
             if Instant::now() >= until || self.must_stop() {
                 let subject = match what {
@@ -403,34 +413,29 @@ impl AttemptRun<'_> {
         }
     }
 
-    /// Every element a target means now.
-    async fn all_of(
-        &mut self,
-        target: &Target,
-        scope: &Scope,
-    ) -> Result<Vec<crate::page::NodeId>, Fault> {
+    /// Whether a target is there now. A name alone may be a control's, or words on the page: what one
+    /// waits for ("Loading", "Saved") is often no control.
+    async fn is_there(&mut self, target: &Target, scope: &Scope) -> Result<bool, Fault> {
         match &target.by {
-            By::Text(text) => Ok(self
-                .broker
-                .by_text(text, scope)
-                .await?
-                .into_iter()
-                .map(|p| p.id)
-                .collect()),
-            By::Css(css) => Ok(self
-                .broker
-                .by_css(css, scope)
-                .await?
-                .into_iter()
-                .map(|p| p.id)
-                .collect()),
-            _ => {
+            By::Text(text) => Ok(!self.broker.all_by_text(text, scope).await?.is_empty()),
+            By::Css(css) => Ok(!self.broker.all_by_css(css, scope).await?.is_empty()),
+            by => {
                 let observation = self.broker.last().unwrap_or_default();
                 // A scope that is not there yet holds nothing yet.
-                Ok(
-                    resolve::find_all(&observation, target, Verb::Wait, &scope.within, false)
-                        .unwrap_or_default(),
-                )
+                let within = &scope.within;
+                let found = resolve::find_all(&observation, target, Verb::Wait, within, false);
+                if found.is_ok_and(|found| !found.is_empty()) {
+                    return Ok(true);
+                }
+                match by {
+                    By::Name {
+                        role: None,
+                        name: Some(name),
+                        exact,
+                    } => Ok(!exact && resolve::shows_line(&observation, name, within)
+                        || !self.broker.all_by_text(name, scope).await?.is_empty()),
+                    _ => Ok(false),
+                }
             }
         }
     }
