@@ -151,8 +151,8 @@ fn dot(canvas: &mut RgbImage, mark: &Mark, scale: f32) {
 const RADIUS: f32 = 12.0;
 const RING: f32 = RADIUS + 1.8;
 
-/// Where each number stands: outside its control and where it covers least of the page. The left side
-/// comes first, because labels stand above a control more often than before it.
+/// Where each number stands: outside its control and where it covers least of the page, never nearer
+/// to another one. The left side comes first: labels stand above a control more often than before it.
 fn badge_places(page: &RgbImage, marks: &[&Mark], scale: f32) -> Vec<(f32, f32)> {
     let boxes: Vec<Frame> = marks.iter().map(|m| around(page, m, scale)).collect();
     let mut taken: Vec<(f32, f32)> = Vec::new();
@@ -164,19 +164,30 @@ fn badge_places(page: &RgbImage, marks: &[&Mark], scale: f32) -> Vec<(f32, f32)>
                 y.clamp(RING, (height - RING).max(RING)),
             )
         };
-        let cost = |(x, y): &(f32, f32)| {
-            let in_box = |b: &&Frame| {
-                let (dx, dy) = ((x - b.0).abs() - b.2, (y - b.1).abs() - b.3);
-                dx.max(0.0).hypot(dy.max(0.0)) < RING - AIR
-            };
-            let on_badge = |b: &&(f32, f32)| (x - b.0).hypot(y - b.1) < 2.0 * RING;
-            let clashes =
-                boxes.iter().filter(in_box).count() + taken.iter().filter(on_badge).count();
-            (clashes, ink(page, *x, *y) / 8)
+        let cost = |&(x, y): &(f32, f32)| {
+            let near = distance((x, y), own);
+            let clashes = [
+                usize::from(near < RING - AIR),
+                boxes
+                    .iter()
+                    .filter(|b| *b != own && distance((x, y), b) <= near)
+                    .count(),
+                taken
+                    .iter()
+                    .filter(|b| (x - b.0).hypot(y - b.1) < 2.0 * RING)
+                    .count(),
+            ];
+            (clashes.into_iter().sum::<usize>(), ink(page, x, y) / 8)
         };
         taken.extend(around_it(own).map(inside).into_iter().min_by_key(cost));
     }
     taken
+}
+
+/// From a point to an outline; none inside it.
+fn distance((x, y): (f32, f32), (cx, cy, hw, hh): &Frame) -> f32 {
+    let (dx, dy) = ((x - cx).abs() - hw, (y - cy).abs() - hh);
+    dx.max(0.0).hypot(dy.max(0.0))
 }
 
 /// Places that touch an outline from outside, the best first.
@@ -189,12 +200,12 @@ fn around_it(&(cx, cy, hw, hh): &Frame) -> [(f32, f32); 8] {
     [
         (left, beside),
         (left, top),
+        (start, top),
+        (start, bottom),
         (right, beside),
         (right, top),
-        (start, bottom),
-        (start, top),
-        (end, bottom),
         (end, top),
+        (end, bottom),
     ]
 }
 
@@ -395,6 +406,25 @@ mod tests {
             };
             assert_eq!(ink(&page, x, y), 0, "{rect:?}: {x} {y}");
         }
+    }
+
+    #[test]
+    fn a_number_stands_nearest_to_its_own_control() {
+        let mut page = RgbImage::from_pixel(400, 200, Rgb([255; 3]));
+        // A label before the field, the button right behind it.
+        letters(&mut page, [8, 86, 64, 16]);
+        let marks = [mark(1, [76, 84, 180, 22]), mark(2, [260, 84, 40, 22])];
+        let places = badge_places(&page, &marks.each_ref(), 1.0);
+        let boxes = marks.each_ref().map(|m| around(&page, m, 1.0));
+        assert!(
+            distance(places[0], &boxes[0]) < distance(places[0], &boxes[1]),
+            "{places:?}"
+        );
+        assert!(
+            distance(places[1], &boxes[1]) < distance(places[1], &boxes[0]),
+            "{places:?}"
+        );
+        assert!(places[0].0 < places[1].0, "{places:?}");
     }
 
     #[test]
