@@ -100,6 +100,7 @@ impl Broker {
         until: Instant,
         wish: &LoginWish<'_>,
     ) -> Result<Result<Probe, LoginEnd>, BrokerError> {
+        self.seek(wish.expect.iter().flat_map(Expectation::targets));
         loop {
             let observation = self.look().await?;
             let probe = self.probe().await?;

@@ -50,44 +50,17 @@ impl Broker {
         self.by(css, scope, Chooser::Css).await
     }
 
-    /// Every element that shows a text; a scope that is not there yet holds none.
-    pub async fn all_by_text(
-        &mut self,
-        text: &str,
-        scope: &Scope,
-    ) -> Result<Vec<NodeId>, BrokerError> {
-        self.all_by(text, scope, Chooser::Text).await
-    }
-
-    /// Every element a CSS selector means; a scope that is not there yet holds none.
-    pub async fn all_by_css(
-        &mut self,
-        css: &str,
-        scope: &Scope,
-    ) -> Result<Vec<NodeId>, BrokerError> {
-        self.all_by(css, scope, Chooser::Css).await
-    }
-
-    async fn all_by(
+    async fn by(
         &mut self,
         what: &str,
         scope: &Scope,
         chooser: Chooser,
-    ) -> Result<Vec<NodeId>, BrokerError> {
-        let found = self.in_scope(what, scope, chooser).await?;
-        Ok(found.unwrap_or_default().iter().map(|f| f.id).collect())
-    }
-
-    /// What a text or a selector finds inside the scope.
-    async fn in_scope(
-        &mut self,
-        what: &str,
-        scope: &Scope,
-        chooser: Chooser,
-    ) -> Result<Result<Vec<page::acts::Found>, Miss>, BrokerError> {
-        let observation = match self.last() {
-            Some(last) => last,
-            None => self.look().await?,
+    ) -> Result<Result<Pick, Miss>, BrokerError> {
+        self.seek(&scope.within);
+        let observation = self.seen().await?;
+        let words = match chooser {
+            Chooser::Css => format!("element matching {what}"),
+            _ => format!("text \"{}\"", visible(what)),
         };
         let scopes = match crate::resolve::scopes(&observation, &scope.within) {
             Ok(scopes) => scopes,
@@ -138,24 +111,6 @@ impl Broker {
                 kept.push(one);
             }
         }
-        Ok(Ok(kept))
-    }
-
-    async fn by(
-        &mut self,
-        what: &str,
-        scope: &Scope,
-        chooser: Chooser,
-    ) -> Result<Result<Pick, Miss>, BrokerError> {
-        let kept = match self.in_scope(what, scope, chooser).await? {
-            Ok(kept) => kept,
-            Err(miss) => return Ok(Err(miss)),
-        };
-        let observation = self.last().unwrap_or_default();
-        let words = match chooser {
-            Chooser::Css => format!("element matching {what}"),
-            _ => format!("text \"{}\"", visible(what)),
-        };
         let near = |f: &page::acts::Found| Near {
             id: f.id,
             role: f.role.clone(),

@@ -17,7 +17,7 @@ use crate::driver::{
 use crate::network::{NetEvent, Proxy};
 use crate::page::{self, NodeId, Observation};
 use crate::policy::{AllowSet, Gate, WindowId};
-use crate::scenario::{DialogAnswer, Step};
+use crate::scenario::{DialogAnswer, Step, Target};
 use crate::secrets::{Credential, Scrubber};
 
 use super::types::{Answer, Arrival, BrokerError, Happening, Limits};
@@ -41,7 +41,7 @@ pub struct Setup {
     /// Knows all of the run, for what is searched at its end: codes made on the way go here too.
     pub run_scrubber: Scrubber,
     /// Controls to cover, with the word that stands for them.
-    pub masks: Vec<(crate::scenario::Target, String)>,
+    pub masks: Vec<(Target, String)>,
     pub credentials: BTreeMap<String, Credential>,
     pub viewport: (u32, u32),
     pub locale: Option<String>,
@@ -63,11 +63,13 @@ pub struct Broker {
     pub(super) allow: AllowSet,
     pub(super) scrubber: Scrubber,
     pub(super) run_scrubber: Scrubber,
-    pub(super) masks: Vec<(crate::scenario::Target, String)>,
+    pub(super) masks: Vec<(Target, String)>,
     pub(super) credentials: BTreeMap<String, Credential>,
     pub(super) limits: Limits,
     pub(super) generation: u32,
     pub(super) last: Option<Arc<Observation>>,
+    /// What reads look for beside the elements worth naming.
+    sought: Vec<page::Sought>,
     /// Where scrubbed secrets stand in the latest read's documents, for masks.
     pub(super) marks: Vec<Vec<u32>>,
     /// Elements to cover in pictures, by document, with the reason.
@@ -199,6 +201,7 @@ impl Broker {
             limits: setup.limits,
             generation: 0,
             last: None,
+            sought: Vec::new(),
             marks: Vec::new(),
             covers: super::covers::Covers::default(),
             window: None,
@@ -334,6 +337,22 @@ impl Broker {
         self.watch.state().documents
     }
 
+    /// What the next reads have to find for these targets, in place of what was sought before.
+    pub fn seek<'a>(&mut self, targets: impl IntoIterator<Item = &'a Target>) {
+        self.sought = targets
+            .into_iter()
+            .filter_map(crate::resolve::sought)
+            .collect();
+    }
+
+    /// The latest read, or a fresh one where that was not asked for what is sought now.
+    pub async fn seen(&mut self) -> Result<Arc<Observation>, BrokerError> {
+        match self.last() {
+            Some(last) if self.sought.iter().all(|s| last.sought.contains(s)) => Ok(last),
+            _ => self.look().await,
+        }
+    }
+
     /// Reads the page afresh. A document that goes away in the middle is waited for.
     pub async fn look(&mut self) -> Result<Arc<Observation>, BrokerError> {
         let began = Instant::now();
@@ -348,6 +367,7 @@ impl Broker {
                 generation: self.generation,
                 scrub: &scrub,
                 allowed: &may,
+                sought: &self.sought,
             };
             let read = page::observe(&self.realm(), self.tab.id(), &wave).await;
             match read {

@@ -72,7 +72,7 @@ pub enum Obstacle {
 fn by_words(by: &Option<String>) -> String {
     by.as_deref()
         .filter(|by| !by.is_empty())
-        .map(|by| format!(" {by}"))
+        .map(|by| format!(" by {by}"))
         .unwrap_or_default()
 }
 

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::observation::{Document, NodeId, Observation, Unread, UnreadKind};
+use super::observation::{Document, NodeId, Observation, Sought, Unread, UnreadKind};
 use super::realm::{ReadError, Realm, call, shape};
 use super::scrub::{self, Scrub};
 use super::{script, wire};
@@ -23,6 +23,8 @@ pub struct Wave<'a> {
     pub scrub: &'a dyn Scrub,
     /// May a frame of this address be read? Asked for frames with a context of their own.
     pub allowed: &'a (dyn Fn(&str) -> bool + Sync),
+    /// Elements to find and list beside those worth naming.
+    pub sought: &'a [Sought],
 }
 
 /// An observation, and where the secrets stand that were scrubbed out of it: for each document flat
@@ -43,6 +45,7 @@ pub async fn observe<R: Realm>(
         generation: wave.generation,
         url: scrub::string(wave.scrub, std::mem::take(&mut top.url)),
         title: scrub::string(wave.scrub, std::mem::take(&mut top.title)),
+        sought: wave.sought.to_vec(),
         ..Observation::default()
     };
     let mut marks = Vec::new();
@@ -167,7 +170,7 @@ async fn read_one<R: Realm>(
     context: &str,
     wave: &Wave<'_>,
 ) -> Result<OneRead, ReadError> {
-    let request = json!({"generation": wave.generation});
+    let request = json!({"generation": wave.generation, "sought": wave.sought});
     let mut answer = raw_read(realm, context, &request).await?;
     let mut unread = Vec::new();
     for _ in 0..ROUNDS {

@@ -73,7 +73,7 @@ fn answer(url: &str) -> Value {
         "frame": [-1, 0, -1],
         "type": [[1], "text"], "testId": [[], ""], "href": [[], ""], "hints": [[1, 2], "berth"],
         "value": [[1], "matrose@pier.test"], "options": [[], ""], "disabledBy": [[], ""], "level": [0, 1],
-        "column": [[], ""], "unread": [], "owned": [], "suspects": 0
+        "column": [[], ""], "unread": [], "owned": [], "suspects": 0, "sought": []
     })
 }
 
@@ -86,6 +86,7 @@ fn wave<'a>(scrub: &'a dyn Scrub, allowed: &'a (dyn Fn(&str) -> bool + Sync)) ->
         generation: 3,
         scrub,
         allowed,
+        sought: &[],
     }
 }
 
@@ -223,7 +224,7 @@ async fn case_032_an_obstacle_says_what_covers() {
         (
             "top",
             "prepare",
-            text(json!({"ok": false, "reason": "disabled", "by": "by fieldset \"Cargo\""})),
+            text(json!({"ok": false, "reason": "disabled", "by": "fieldset \"Cargo\""})),
         ),
         (
             "top",

@@ -54,6 +54,7 @@ pub(super) struct Answer {
     pub(super) owned: Vec<(i64, String)>,
     /// Hosts that may hide a closed root.
     pub(super) suspects: usize,
+    sought: Vec<Option<Vec<u32>>>,
 }
 
 /// A decoded document with what the pictures need: where secrets stand in its unscrubbed text.
@@ -146,6 +147,7 @@ pub(super) fn decode(
             focus: u32::try_from(answer.focus)
                 .ok()
                 .filter(|&f| (f as usize) < n),
+            sought: answer.sought,
         },
         unread: answer
             .unread

@@ -247,15 +247,16 @@ fn element(wanted: &ElementExpect, observation: &Observation, line: &Expectation
 }
 
 fn no_element(wanted: &ElementExpect, observation: &Observation, line: &Expectation) -> Checked {
-    // A scope that is gone holds nothing.
-    let found = find_all(
+    let found = match find_all(
         observation,
         &wanted.target,
         Verb::Expect,
         &line.within,
         wanted.contains,
-    )
-    .unwrap_or_default();
+    ) {
+        Ok(found) => found,
+        Err(miss) => return fails(miss.message),
+    };
     let with_states = found
         .into_iter()
         .filter_map(|id| observation.node(id))

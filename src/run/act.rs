@@ -8,7 +8,7 @@ use crate::broker::{Arrival, Primitive, Unfit};
 use crate::event::{Acted, Status, What};
 use crate::page::Node;
 use crate::plan::PlannedStep;
-use crate::resolve::{self, describe};
+use crate::resolve::{self, MissKind, describe};
 use crate::scenario::{Act, By, FormValue, Phrase, Scope, ScrollTo, Target, Value, Verb, WaitFor};
 
 use super::attempt::AttemptRun;
@@ -171,12 +171,14 @@ impl AttemptRun<'_> {
         primitive: Primitive,
     ) -> Result<Done, Fault> {
         // A re-rendered element is looked up again; the action itself is carried out at most once.
-        let until = Instant::now() + self.timeout_of(step);
+        let mut until = None;
         let (mut pictured, mut said) = (false, false);
         loop {
             let Some(Ready { pick, prepared }) = self.ready(step, wanted, &primitive).await? else {
                 return Ok(Done::skipped());
             };
+            // Counted from the first time it was found: the search for it may have taken long.
+            let until = *until.get_or_insert(Instant::now() + self.timeout_of(step));
             // A tutorial shows the control where it is clicked, and the click may take the page away.
             if self.planned.scenario.tutorial.is_some()
                 && matches!(primitive, Primitive::Click | Primitive::Submit)
@@ -416,28 +418,33 @@ impl AttemptRun<'_> {
     /// Whether a target is there now. A name alone may be a control's, or words on the page: what one
     /// waits for ("Loading", "Saved") is often no control.
     async fn is_there(&mut self, target: &Target, scope: &Scope) -> Result<bool, Fault> {
-        match &target.by {
-            By::Text(text) => Ok(!self.broker.all_by_text(text, scope).await?.is_empty()),
-            By::Css(css) => Ok(!self.broker.all_by_css(css, scope).await?.is_empty()),
-            by => {
-                let observation = self.broker.last().unwrap_or_default();
+        let (words, exact) = match &target.by {
+            By::Name {
+                role: None,
+                name: Some(name),
+                exact,
+            } => (Some(name), *exact),
+            _ => (None, true),
+        };
+        let as_text = words.map(|words| Target {
+            by: By::Text(words.clone()),
+            span: target.span,
+        });
+        let meant = [Some(target), as_text.as_ref()];
+        let within = &scope.within;
+        self.broker
+            .seek(within.iter().chain(meant.into_iter().flatten()));
+        let observation = self.broker.seen().await?;
+        for target in meant.into_iter().flatten() {
+            match resolve::find_all(&observation, target, Verb::Wait, within, false) {
+                Ok(found) if found.is_empty() => {}
+                Ok(_) => return Ok(true),
                 // A scope that is not there yet holds nothing yet.
-                let within = &scope.within;
-                let found = resolve::find_all(&observation, target, Verb::Wait, within, false);
-                if found.is_ok_and(|found| !found.is_empty()) {
-                    return Ok(true);
-                }
-                match by {
-                    By::Name {
-                        role: None,
-                        name: Some(name),
-                        exact,
-                    } => Ok(!exact && resolve::shows_line(&observation, name, within)
-                        || !self.broker.all_by_text(name, scope).await?.is_empty()),
-                    _ => Ok(false),
-                }
+                Err(miss) if miss.kind == MissKind::NoScope => return Ok(false),
+                Err(miss) => return Err(Fault::miss(&miss)),
             }
         }
+        Ok(words.is_some_and(|w| !exact && resolve::shows_line(&observation, w, within)))
     }
 
     async fn wait_for_user(&mut self, reason: &str) -> Result<Done, Fault> {
@@ -495,22 +502,50 @@ impl AttemptRun<'_> {
 
     /// A sentence whose verb is fixed and whose target is a phrase.
     async fn sentence(&mut self, step: &PlannedStep, phrase: &Phrase) -> Result<Done, Fault> {
-        let target = Target {
-            by: By::Name {
-                role: phrase.role.clone(),
-                name: Some(phrase.target.clone()),
-                exact: false,
-            },
-            span: step.step.span,
-        };
+        let phrase = &self.read_by_page(step, phrase).await?;
+        let target = named_by(step, phrase.role.clone(), &phrase.target);
         let wanted = Wanted {
             target: &target,
             verb: phrase.verb,
             scope: &step.step.scope,
             sentence: Some(&phrase.text),
         };
+        if phrase.verb == Verb::Wait {
+            return self.await_wanted(step, wanted).await;
+        }
         let primitive = for_verb(phrase).map_err(|why| Fault::failed("wrong_kind", why))?;
         self.on_wanted(step, wanted, primitive).await
+    }
+
+    /// A sentence that can be read in several ways means the one whose target the page has exactly.
+    async fn read_by_page(&mut self, step: &PlannedStep, phrase: &Phrase) -> Result<Phrase, Fault> {
+        if phrase.others.is_empty() {
+            return Ok(phrase.clone());
+        }
+        let observation = self.broker.seen().await?;
+        let has = |name: &str, role: Option<String>| {
+            let query = resolve::Query {
+                target: &named_by(step, role, name),
+                verb: phrase.verb,
+                scope: &step.step.scope,
+                near: false,
+                sentence: false,
+            };
+            resolve::resolve(&observation, &query).is_ok()
+        };
+        if has(&phrase.target, phrase.role.clone()) {
+            return Ok(phrase.clone());
+        }
+        let meant = phrase.others.iter().find(|(name, _)| has(name, None));
+        Ok(match meant {
+            Some((name, value)) => Phrase {
+                target: name.clone(),
+                role: None,
+                value: Some(value.clone()),
+                ..phrase.clone()
+            },
+            None => phrase.clone(),
+        })
     }
 
     pub(super) fn said_acted(
@@ -538,6 +573,17 @@ impl AttemptRun<'_> {
             value,
             reason: None,
         }));
+    }
+}
+
+fn named_by(step: &PlannedStep, role: Option<String>, name: &str) -> Target {
+    Target {
+        by: By::Name {
+            role,
+            name: Some(name.to_owned()),
+            exact: false,
+        },
+        span: step.step.span,
     }
 }
 

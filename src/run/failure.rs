@@ -79,6 +79,7 @@ impl From<BrokerError> for Fault {
             BrokerError::Hung { .. } => (Status::Failed, "page_hung"),
             BrokerError::Stale => (Status::Failed, "re_rendered"),
             BrokerError::PageInterferes(_) => (Status::Failed, "page_interferes"),
+            BrokerError::Missed(miss) => return Self::miss(miss),
             BrokerError::Other(_) => (Status::Environment, "driver_error"),
         };
         Self::new(status, reason, error.to_string())

@@ -14,6 +14,7 @@ use crate::plan::{PlannedStep, StepBy};
 use crate::resolve::{self, Chooser, Miss, MissKind, Pick, Query};
 use crate::scenario::{By, Scope, Target, Verb};
 
+use super::act::Done;
 use super::attempt::AttemptRun;
 use super::failure::{Fault, rival};
 
@@ -65,10 +66,8 @@ impl AttemptRun<'_> {
             self.timeout_of(step)
         };
         self.mend().await?;
-        let mut observation = match self.broker.last() {
-            Some(last) => last,
-            None => self.broker.look().await?,
-        };
+        self.broker.seek(&wanted.scope.within);
+        let mut observation = self.broker.seen().await?;
         let mut asked_model = false;
         let mut last_unfit = None;
         loop {
@@ -119,6 +118,33 @@ impl AttemptRun<'_> {
             }
             sleep(POLL).await;
             observation = self.broker.look().await?;
+        }
+    }
+
+    /// Waits until a sentence's target is there, whatever could be done with it.
+    pub(super) async fn await_wanted(
+        &mut self,
+        step: &PlannedStep,
+        wanted: Wanted<'_>,
+    ) -> Result<Done, Fault> {
+        let began = Instant::now();
+        let mut asked_model = false;
+        self.broker.seek(&wanted.scope.within);
+        loop {
+            let observation = self.broker.look().await?;
+            let found = self
+                .resolve(step, wanted, &observation, &mut asked_model, began)
+                .await?;
+            match found {
+                Ok(pick) => {
+                    self.say_resolved(step, wanted, &pick, &observation);
+                    return Ok(Done::default());
+                }
+                Err(miss) if began.elapsed() >= self.timeout_of(step) || self.must_stop() => {
+                    return Err(Fault::miss(&miss));
+                }
+                Err(_) => sleep(POLL).await,
+            }
         }
     }
 

@@ -301,6 +301,9 @@ pub struct Phrase {
     pub role: Option<String>,
     pub value: Option<Value>,
     pub text: String,
+    /// Where a preposition stands twice ("Enter 12 in Destination in port"): other targets and values it
+    /// may mean. The page decides, by a name it has exactly.
+    pub others: Vec<(String, Value)>,
 }
 
 /// The closed set of verbs (one table in `scenario::verbs` gives key, shape, effect and help).
@@ -372,6 +375,17 @@ pub struct Expectation {
     pub line: ExpectLine,
     pub within: Vec<Target>,
     pub span: Span,
+}
+
+impl Expectation {
+    /// Everything of the page it names.
+    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+        let named = match &self.line {
+            ExpectLine::Element(wanted) | ExpectLine::NoElement(wanted) => Some(&wanted.target),
+            _ => None,
+        };
+        self.within.iter().chain(named)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,6 +21,7 @@ const OWNER_DOCUMENT = getter(Node.prototype, 'ownerDocument');
 const IS_CONNECTED = getter(Node.prototype, 'isConnected');
 const ROOT_NODE = Node.prototype.getRootNode;
 const CONTAINS = Node.prototype.contains;
+const NAMESPACE = getter(Element.prototype, 'namespaceURI');
 const LOCAL_NAME = getter(Element.prototype, 'localName');
 const SHADOW_ROOT = getter(Element.prototype, 'shadowRoot');
 const ASSIGNED_SLOT = getter(Element.prototype, 'assignedSlot');
@@ -52,7 +53,14 @@ const first = (node) => FIRST_CHILD.call(node);
 const next = (node) => NEXT_SIBLING.call(node);
 const parentOf = (node) => PARENT_NODE.call(node);
 const kind = (node) => NODE_TYPE.call(node);
-const tagOf = (element) => LOCAL_NAME.call(element);
+// SVG and MathML may use HTML's names (`<svg><a>`), but their elements have none of HTML's properties.
+const TYPED = new Set(['a', 'area', 'button', 'form', 'frame', 'iframe', 'input', 'label', 'meter', 'object', 'option',
+  'progress', 'select', 'slot', 'textarea']);
+const tagOf = (element) => {
+  const tag = LOCAL_NAME.call(element);
+  return TYPED.has(tag) && NAMESPACE.call(element) !== 'http://www.w3.org/1999/xhtml' ? `svg:${tag}` : tag;
+};
+const svgHref = (element) => attribute(element, 'href') ?? attribute(element, 'xlink:href');
 const documentOf = (node) => OWNER_DOCUMENT.call(node) || node;
 const connected = (node) => IS_CONNECTED.call(node);
 const rootOf = (node) => ROOT_NODE.call(node);

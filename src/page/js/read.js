@@ -55,7 +55,9 @@ function readAll(request) {
     type: [], testId: [], href: [], hints: [], value: [], options: [], disabledBy: [], level: [], column: [],
     frames: [], unread: [], owned: [], pendingFrames: [], suspects: [],
     modal: null,
+    sought: (request.sought || []).map(soughtElements), also: null,
   };
+  if (state.sought.length) state.also = new Set(state.sought.flatMap((found) => found || []));
   collectOwners(document);
   state.modal = topModal(document);
   walkDocument(document, state, { parent: -1, hidden: false, disabled: null, frame: -1, depth: 0, dx: 0, dy: 0, leaf: false, inside: !state.modal, table: null, pre: false });
@@ -67,6 +69,22 @@ function readAll(request) {
   store.at = performance.now();
   store.frames = state.pendingFrames;
   return answer(state, request);
+}
+
+// What a scenario names by selector or text is listed whatever it is; null for a selector the browser refuses.
+function soughtElements({ css, text }) {
+  if (text !== undefined) return textTargets(text);
+  try {
+    return queryDeep(document, css);
+  } catch {
+    return null;
+  }
+}
+function soughtPlaces(state) {
+  if (!state.sought.length) return [];
+  const places = new Map(state.elements.map((element, i) => [element, i]));
+  const listed = (found) => found.map((element) => places.get(element)).filter((i) => i !== undefined);
+  return state.sought.map((found) => found && listed(found).sort((a, b) => a - b));
 }
 
 function answer(state, request) {
@@ -92,6 +110,7 @@ function answer(state, request) {
     unread: state.unread,
     owned: state.owned,
     suspects: state.suspects.length,
+    sought: soughtPlaces(state),
   };
   if (state.full) shape.unread.push(['text_cut', `after ${state.at} characters`]);
   if (state.cut) shape.unread.push(['nodes_cut', `after ${state.elements.length} elements`]);
@@ -236,17 +255,22 @@ function visit(element, state, around) {
   if (style.block) state.gap = 2;
   else if (style.apart && state.gap < 1) state.gap = 1;
 
-  const index = here.hidden || !style.drawn ? -1 : list(element, tag, style, state, here, false);
+  const sought = state.also !== null && state.also.has(element);
+  const index = here.hidden && !sought || !style.drawn ? -1 : list(element, tag, style, state, here, false);
   if (!style.locked) {
-    if (index >= 0 && FIRST_ELEMENT.call(element) || shadowOf(element)) here = index >= 0 ? within(element, index, state, here) : here;
+    if (index >= 0 && holdsMore(element, tag)) here = within(element, index, state, here);
     if (!here.disabled && truthy(element, 'aria-disabled')) here = { ...here, disabled: element };
-    if (tag === 'iframe' || tag === 'frame' || tag === 'object') enterFrame(element, tag, index, state, here);
+    if (FRAMES.has(tag)) enterFrame(element, tag, index, state, here);
     else if (!collapsed(element, style)) children(element, tag, state, here);
   }
   if (index >= 0) leave(element, index, state, here);
   if (style.block) state.gap = style.display === 'table-cell' ? Math.max(state.gap, 1) : 2;
   else if (style.apart && state.gap < 1) state.gap = 1;
 }
+
+const FRAMES = new Set(['iframe', 'frame', 'object']);
+const holdsMore = (element, tag) =>
+  FIRST_ELEMENT.call(element) || shadowOf(element) || FRAMES.has(tag) || owners && has(element, 'aria-owns');
 
 // A box of no size that cuts its content off (an accordion's closed panel): nothing inside is seen.
 function collapsed(element, style) {
@@ -369,16 +393,21 @@ function indexed(table, index, word) {
   return at;
 }
 
-// Adds the element to the columns when it is worth naming; -1 otherwise.
+function worthNaming(element, tag, role, here, focusable, interactive, testId) {
+  if (here.leaf && !focusable && !testId && !(tag === 'input' || tag === 'select' || tag === 'textarea')) return false;
+  if (!interactive && !testId && !LISTED.has(role) && !(role === 'group' && nameOf(element).text) && !has(element, 'aria-live') && tag !== 'object' && tag !== 'header' && tag !== 'footer') return false;
+  if ((tag === 'html' || tag === 'body') && !testId) return false;
+  return role !== 'image' || interactive || !!testId || !!nameOf(element).text;
+}
+
+// Adds the element to the columns when it is worth naming or sought; -1 otherwise.
 function list(element, tag, style, state, here, hiddenFile, isOption) {
   const role = roleOf(element);
   const focusable = isFocusable(element);
   const testId = testIdOf(element);
   const interactive = CONTROLS.has(role) && !(role === 'option' && tag === 'option' && !isOption) || focusable || has(element, 'onclick') && tag !== 'body';
-  if (here.leaf && !focusable && !testId && !(tag === 'input' || tag === 'select' || tag === 'textarea')) return -1;
-  if (!interactive && !testId && !LISTED.has(role) && !(role === 'group' && nameOf(element).text) && !has(element, 'aria-live') && tag !== 'object' && tag !== 'header' && tag !== 'footer') return -1;
-  if (tag === 'html' || tag === 'body') if (!testId) return -1;
-  if (role === 'image' && !nameOf(element).text && !interactive && !testId) return -1;
+  const sought = state.also !== null && state.also.has(element);
+  if (!sought && !worthNaming(element, tag, role, here, focusable, interactive, testId)) return -1;
   if (state.elements.length >= state.limits.nodes) {
     state.cut = true;
     return -1;
@@ -395,6 +424,14 @@ function list(element, tag, style, state, here, hiddenFile, isOption) {
   pushRect(element, style, state, here, hiddenFile);
   describeNode(element, role, tag, index, interactive, testId, state, here);
   return index;
+}
+
+function resolved(element, href) {
+  try {
+    return new URL(href, getter(Node.prototype, 'baseURI').call(element)).href;
+  } catch {
+    return href;
+  }
 }
 
 function testIdOf(element) {
@@ -427,7 +464,7 @@ function describeNode(element, role, tag, index, interactive, testId, state, her
   if (tag === 'a' || tag === 'area') {
     const href = attribute(element, 'href');
     if (href !== null) state.href.push(index, clip(String((tag === 'a' ? LINK_HREF : AREA_HREF).call(element)), 4000));
-  }
+  } else if (tag === 'svg:a' && svgHref(element) !== null) state.href.push(index, clip(resolved(element, svgHref(element)), 4000));
   pushHints(element, role, tag, index, name, interactive, state);
   if (interactive || here.disabled || role === 'row' || role === 'gridcell') {
     const by = disabledBy(element, role, tag, here.disabled);
