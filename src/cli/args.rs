@@ -264,7 +264,7 @@ pub struct ReviewArgs {
     /// Open a local page with texts and pictures side by side instead of asking here
     #[arg(long, conflicts_with = "prune")]
     pub web: bool,
-    /// Remove pending files and snapshots without a scenario
+    /// Remove snapshots whose scenario is gone, approved and pending; what else is pending stays
     #[arg(long)]
     pub prune: bool,
     /// Suite folder, instead of the nearest one upwards

@@ -217,8 +217,12 @@ pub struct Acted {
     pub reason: Option<String>,
 }
 
+/// In a frame's `step`: the end state, which is no step.
+pub const END: &str = "end";
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Frame {
+    /// Its place, or [`END`].
     pub step: String,
     /// Path below the scenario's run folder; `None` when withheld.
     pub file: Option<String>,

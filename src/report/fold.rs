@@ -252,8 +252,12 @@ impl ScenarioReport {
                     .pending
                     .as_ref()
                     .map_or_else(String::new, |path| format!(": {path}"));
+                let (waits, it) = match snapshot.what.as_str() {
+                    "steps" => ("wait", "them"),
+                    _ => ("waits", "it"),
+                };
                 let message = format!(
-                    "The {} waits for approval{beside}. Take it over with `rehearsal accept {}`.",
+                    "The {} {waits} for approval{beside}. Take {it} over with `rehearsal accept {}`.",
                     snapshot.what, self.id
                 );
                 (Status::Pending, "snapshot_pending", message)

@@ -168,6 +168,8 @@ pub struct Attempt {
     pub ms_by_part: BTreeMap<String, u64>,
     pub steps: Vec<StepReport>,
     pub looks: Vec<Looked>,
+    /// The page as it was looked at.
+    pub end: Option<Frame>,
     pub blocked: Vec<Blocked>,
     pub writes: Vec<Write>,
     pub extracted: Vec<Extracted>,
@@ -198,10 +200,12 @@ impl Attempt {
             .or_else(|| self.steps.iter().rev().find(|step| step.failure.is_some()))
     }
 
-    /// The picture that shows how it ended: the failing step's last, else the last of all.
+    /// The picture that shows how it ended: the failing step's last, else the end state's, else the
+    /// last of all.
     pub fn evidence(&self) -> Option<&Frame> {
         self.failing_step()
             .and_then(|step| step.frames.last())
+            .or(self.end.as_ref())
             .or_else(|| self.steps.iter().rev().find_map(|step| step.frames.last()))
     }
 }

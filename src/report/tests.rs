@@ -185,6 +185,23 @@ fn r68_an_unfinished_scenario_still_shows_what_was_done() {
 }
 
 #[test]
+fn r69_the_picture_of_the_end_state_is_no_step() {
+    let mut journal = sample::Journal::new(&[("a", "a.yaml", &[])]);
+    let mut play = journal.scenario("a", 1, "See it.");
+    play.pass("Click button “Go”", "click: Go", "click", "Go");
+    play.looks([true, true], "see: done", ["it is there", "it is there"]);
+    play.frame(crate::event::END, "http://code.test/demo");
+    play.finished(Status::Passed, "completed", "");
+    let report = RunReport::fold(&journal.events);
+    let attempt = report.scenarios[0].last().unwrap();
+    assert_eq!(attempt.steps.len(), 1, "{:?}", attempt.steps);
+    assert!(attempt.end.is_some());
+    assert_eq!(attempt.evidence(), attempt.end.as_ref());
+    let html = html::render(&journal.events, &Default::default());
+    assert!(!html.contains("Step end") && html.contains("The page at the end"));
+}
+
+#[test]
 fn a_healed_target_shows_in_the_word_of_a_pass() {
     let mut events = sample::journal();
     for event in &mut events {

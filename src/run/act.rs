@@ -349,16 +349,18 @@ impl AttemptRun<'_> {
             self.broker.look().await?;
             return Ok(Done::default());
         }
+        let mut looks = 0;
         loop {
             let observation = self.broker.look().await?;
+            looks += 1;
             let (holds, words) = match what {
                 WaitFor::Target(target) => {
-                    let found = self.all_of(target, &step.step.scope).await?;
-                    (!found.is_empty(), "did not come".to_owned())
+                    let there = self.is_there(target, &step.step.scope).await?;
+                    (there, "did not come".to_owned())
                 }
                 WaitFor::Gone(target) => {
-                    let found = self.all_of(target, &step.step.scope).await?;
-                    (found.is_empty(), "is still there".to_owned())
+                    let there = self.is_there(target, &step.step.scope).await?;
+                    (!there, "is still there".to_owned())
                 }
                 WaitFor::Url(glob) => (
                     url::Url::parse(&observation.url)
@@ -371,7 +373,15 @@ impl AttemptRun<'_> {
                 WaitFor::Seconds(_) => (true, String::new()),
             };
             if holds {
-                return Ok(Done::default());
+                // It may have been quick, or the name may be misspelt.
+                let never_seen = looks == 1 && matches!(what, WaitFor::Gone(_));
+                return Ok(Done {
+                    notes: never_seen
+                        .then(|| "it was not there when the wait began".to_owned())
+                        .into_iter()
+                        .collect(),
+                    skipped: false,
+                });
             }
             if Instant::now() >= until || self.must_stop() {
                 let subject = match what {
@@ -405,20 +415,36 @@ impl AttemptRun<'_> {
         }
     }
 
-    /// Every element a target means now.
-    async fn all_of(
-        &mut self,
-        target: &Target,
-        scope: &Scope,
-    ) -> Result<Vec<crate::page::NodeId>, Fault> {
-        self.broker.seek(scope.within.iter().chain([target]));
+    /// Whether a target is there now. A name alone may be a control's, or words on the page: what one
+    /// waits for ("Loading", "Saved") is often no control.
+    async fn is_there(&mut self, target: &Target, scope: &Scope) -> Result<bool, Fault> {
+        let (words, exact) = match &target.by {
+            By::Name {
+                role: None,
+                name: Some(name),
+                exact,
+            } => (Some(name), *exact),
+            _ => (None, true),
+        };
+        let as_text = words.map(|words| Target {
+            by: By::Text(words.clone()),
+            span: target.span,
+        });
+        let meant = [Some(target), as_text.as_ref()];
+        let within = &scope.within;
+        self.broker
+            .seek(within.iter().chain(meant.into_iter().flatten()));
         let observation = self.broker.seen().await?;
-        match resolve::find_all(&observation, target, Verb::Wait, &scope.within, false) {
-            Ok(found) => Ok(found),
-            // A scope that is not there yet holds nothing yet.
-            Err(miss) if miss.kind == MissKind::NoScope => Ok(Vec::new()),
-            Err(miss) => Err(Fault::miss(&miss)),
+        for target in meant.into_iter().flatten() {
+            match resolve::find_all(&observation, target, Verb::Wait, within, false) {
+                Ok(found) if found.is_empty() => {}
+                Ok(_) => return Ok(true),
+                // A scope that is not there yet holds nothing yet.
+                Err(miss) if miss.kind == MissKind::NoScope => return Ok(false),
+                Err(miss) => return Err(Fault::miss(&miss)),
+            }
         }
+        Ok(words.is_some_and(|w| !exact && resolve::shows_line(&observation, w, within)))
     }
 
     async fn wait_for_user(&mut self, reason: &str) -> Result<Done, Fault> {

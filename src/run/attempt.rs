@@ -501,6 +501,7 @@ impl<'a> AttemptRun<'a> {
                     answer,
                     expected,
                 } => {
+                    let text = crate::text::without_sequences(&text).into_owned();
                     if !expected {
                         fault.get_or_insert(
                             Fault::failed("unexpected_dialog", format!("a dialog opened that the step does not mention, and was dismissed: \"{text}\""))
@@ -686,7 +687,7 @@ impl<'a> AttemptRun<'a> {
         )
         .await?;
         self.last_look = last_look;
-        self.picture("end").await;
+        self.picture(crate::event::END).await;
         // A page that moved or wrote while it was looked at is judged like a step's doing.
         let nowhere = PlannedStep::nowhere(self.planned);
         self.judge_happenings(&nowhere)?;

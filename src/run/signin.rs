@@ -39,17 +39,24 @@ impl AttemptRun<'_> {
             now,
         };
         let end = self.broker.login(&wish).await?;
-        self.said_acted(
-            step,
-            "submit",
-            &format!(
-                "Sign in with {credential} (user {}, password [HIDDEN])",
-                self.broker.shown_user(credential)
-            ),
-            None,
-            None,
-            Some(format!("credential {credential}")),
+        // Nothing was entered where there was no form to enter it in.
+        let nothing_done = matches!(
+            end,
+            LoginEnd::AlreadySignedIn | LoginEnd::NoForm { .. } | LoginEnd::WrongOrigin { .. }
         );
+        if !nothing_done {
+            self.said_acted(
+                step,
+                "submit",
+                &format!(
+                    "Sign in with {credential} (user {}, password [HIDDEN])",
+                    self.broker.shown_user(credential)
+                ),
+                None,
+                None,
+                Some(format!("credential {credential}")),
+            );
+        }
         match end {
             LoginEnd::SignedIn => {
                 cooldown.forget();

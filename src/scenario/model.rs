@@ -125,6 +125,15 @@ pub enum Pattern {
     Regex(String),
 }
 
+impl std::fmt::Display for Pattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Literal(text) => write!(f, "\"{text}\""),
+            Self::Regex(pattern) => write!(f, "/{pattern}/"),
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Mask {
     pub what: MaskWhat,

@@ -6,9 +6,12 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// White space to one blank, ends trimmed, invisible marks removed, variation selectors dropped,
-/// then NFC. Joiners that change letters (U+200C, U+200D) stay.
+use super::terminal::without_sequences;
+
+/// Terminal sequences removed, white space to one blank, ends trimmed, invisible marks removed,
+/// variation selectors dropped, then NFC. Joiners that change letters (U+200C, U+200D) stay.
 pub fn fold(name: &str) -> String {
+    let name = without_sequences(name);
     let mut out = String::with_capacity(name.len());
     let mut gap = false;
     for c in name.chars() {
@@ -163,6 +166,7 @@ mod tests {
         assert_eq!(fold("Delivery\u{A0} window"), "Delivery window");
         assert_eq!(fold("Confir\u{AD}mation"), "Confirmation");
         assert_eq!(fold("\n  Register\t"), "Register");
+        assert_eq!(fold("\u{1b}[1mRegister\u{1b}[0m"), "Register");
     }
 
     #[test]

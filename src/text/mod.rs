@@ -7,9 +7,11 @@ pub mod glob;
 mod nearest;
 mod place;
 pub mod render;
+mod terminal;
 
 pub use nearest::nearest;
 pub use place::{border, cut, line_col, visible};
+pub use terminal::without_sequences;
 
 use std::path::PathBuf;
 use std::sync::Arc;

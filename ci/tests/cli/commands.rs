@@ -167,7 +167,8 @@ fn case_093_check_names_what_waits_and_what_nobody_owns() {
     let suite = Suite::new();
     suite
         .file("snapshots/sound/tutorial.md.new", "# Sound\n")
-        .file("snapshots/gone/tutorial.md", "# Gone\n");
+        .file("snapshots/gone/tutorial.md", "# Gone\n")
+        .file("snapshots/gone/pictures/01-a.png", "");
     suite.say(&["check"]).code(6).tells(&[
         "snapshots/sound",
         "rehearsal review",
@@ -175,6 +176,14 @@ fn case_093_check_names_what_waits_and_what_nobody_owns() {
         "--prune",
     ]);
     suite.say(&["review", "--prune"]).code(0);
+    assert!(!suite.path().join("snapshots/gone").exists());
+    let said = suite.say(&["check"]).code(6);
+    assert!(
+        said.err.contains("a pending tutorial waits"),
+        "what a scenario owns stays: {}",
+        said.err
+    );
+    suite.say(&["accept"]).code(0);
     suite.say(&["check"]).code(0);
 }
 
