@@ -9,6 +9,7 @@ mod act;
 mod approver;
 mod audit;
 mod consent;
+mod draft;
 mod guard;
 mod http;
 mod intake;
@@ -28,7 +29,7 @@ mod weigh;
 
 pub use audit::Audit;
 pub use http::{Listening, serve};
-pub use intake::{Handed, IntakeError, Taken, Words, address_of, take};
+pub use intake::{Handed, IntakeError, Taken, Words, take};
 pub use mcp::{McpError, Tools};
 pub use openapi::document as openapi;
 pub use service::{Means, Options, Service};
