@@ -91,11 +91,5 @@ fn keep(handed: &Handed) -> Result<(), (i32, String)> {
     }
     let vault = Vault::of_user(|name| std::env::var_os(name).map(PathBuf::from))
         .ok_or_else(|| environment("there is no place for a vault: set HOME".into()))?;
-    let kept = |e: crate::secrets::VaultError| environment(e.to_string());
-    if !vault.exists() {
-        vault.create().map_err(kept)?;
-    }
-    vault
-        .add(&handed.name, &handed.origin, handed.fields())
-        .map_err(kept)
+    handed.keep(&vault).map_err(|e| environment(e.to_string()))
 }

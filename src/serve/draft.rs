@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::secrets::Secret;
+use crate::secrets::{Secret, Vault, VaultError};
 
 use super::intake::{Handed, Taken};
 
@@ -34,8 +34,15 @@ impl Taken {
 }
 
 impl Handed {
-    /// As the vault keeps it.
-    pub fn fields(&self) -> BTreeMap<String, Secret> {
+    /// Puts it into the vault, which is made where there is none. Blocks.
+    pub fn keep(&self, vault: &Vault) -> Result<(), VaultError> {
+        if !vault.exists() {
+            vault.create()?;
+        }
+        vault.add(&self.name, &self.origin, self.fields())
+    }
+
+    fn fields(&self) -> BTreeMap<String, Secret> {
         let mut fields = BTreeMap::from([("password".to_owned(), self.password.duplicate())]);
         if let Some(username) = &self.username {
             fields.insert("username".to_owned(), username.duplicate());

@@ -13,6 +13,7 @@ mod draft;
 mod guard;
 mod http;
 mod intake;
+mod json;
 mod mcp;
 mod openapi;
 mod opening;
