@@ -16,6 +16,11 @@ impl Broker {
     pub fn happenings(&mut self) -> Vec<Happening> {
         self.drain_network();
         let raw = std::mem::take(&mut self.watch.state().happenings);
+        let left = raw.iter().rev().find_map(|h| match h {
+            Happening::LeftHosts { url } => Some(url.clone()),
+            _ => None,
+        });
+        self.left = left.or(self.left.take());
         raw.into_iter().map(|h| self.scrubbed(h)).collect()
     }
 
@@ -54,11 +59,12 @@ impl Broker {
                     more.push(Happening::Blocked(as_event(blocked)));
                 }
                 NetEvent::Wrote {
+                    id,
                     method,
                     address,
                     because,
-                    ..
                 } => {
+                    self.unanswered.insert(id);
                     if because == crate::policy::LOGIN {
                         self.held_was_sent();
                     }
@@ -69,11 +75,17 @@ impl Broker {
                     });
                 }
                 NetEvent::Failed {
-                    address, reason, ..
-                } => self.unreached = Some((address.url, reason)),
-                NetEvent::Started { .. }
-                | NetEvent::Answered { .. }
-                | NetEvent::Finished { .. } => {}
+                    id,
+                    address,
+                    reason,
+                } => {
+                    self.answer_lost |= self.unanswered.remove(&id);
+                    self.unreached = Some((address.url, reason));
+                }
+                NetEvent::Answered { id, .. } | NetEvent::Finished { id, .. } => {
+                    self.unanswered.remove(&id);
+                }
+                NetEvent::Started { .. } => {}
             }
         }
         let mut state = self.watch.state();

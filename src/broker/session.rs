@@ -85,6 +85,12 @@ pub struct Broker {
     pub(super) searched: super::places::Search,
     pub(super) volatile: std::collections::HashSet<String>,
     pub(super) must_stop: bool,
+    /// Declared writes under way that have no answer yet.
+    pub(super) unanswered: std::collections::BTreeSet<u64>,
+    /// One of them will never have one.
+    pub(super) answer_lost: bool,
+    /// Where a document outside the list was last seen.
+    pub(super) left: Option<String>,
     /// Something was done since the page last settled.
     pub(super) acted: bool,
     pub(super) suggestions: Vec<crate::policy::Suggestion>,
@@ -211,6 +217,9 @@ impl Broker {
             searched: super::places::Search::default(),
             volatile: std::collections::HashSet::new(),
             must_stop: false,
+            unanswered: std::collections::BTreeSet::new(),
+            answer_lost: false,
+            left: None,
             acted: false,
             suggestions: Vec::new(),
             unreached: None,

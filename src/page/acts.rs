@@ -313,6 +313,9 @@ pub struct FormField {
     /// Changes when the value does; empty for secret fields.
     #[serde(default)]
     pub value: String,
+    /// What a person sees in it; empty for secret and hidden fields.
+    #[serde(default)]
+    pub shown: String,
 }
 
 pub async fn form_facts<R: Realm>(
