@@ -62,9 +62,11 @@ impl Broker {
                 NetEvent::Failed {
                     address, reason, ..
                 } => self.unreached = Some((address.url, reason)),
-                NetEvent::Started { .. }
-                | NetEvent::Answered { .. }
-                | NetEvent::Finished { .. } => {}
+                NetEvent::Started { method, .. } => {
+                    let reads = matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS");
+                    self.left += u64::from(!reads);
+                }
+                NetEvent::Answered { .. } | NetEvent::Finished { .. } => {}
             }
         }
         let mut state = self.watch.state();

@@ -77,6 +77,10 @@ pub struct Broker {
     pub(super) held: bool,
     /// The latest request the proxy refused because its host is not listed.
     pub(super) denied: Option<String>,
+    /// The request of an entered credential that may leave.
+    pub(super) covered: Option<WindowId>,
+    /// Requests that left and were no mere reads, so far.
+    pub(super) left: u64,
     /// What was filled by hand and is still held.
     pub(super) by_hand: Option<super::held::Held>,
     /// How far scrollable lists were searched for a missing name.
@@ -204,6 +208,8 @@ impl Broker {
             window: None,
             held: false,
             denied: None,
+            covered: None,
+            left: 0,
             by_hand: None,
             searched: super::places::Search::default(),
             volatile: std::collections::HashSet::new(),
@@ -312,6 +318,11 @@ impl Broker {
             .iter()
             .map(|(name, c)| (name.clone(), c.fields.keys().cloned().collect()))
             .collect()
+    }
+
+    /// WebSockets that were opened so far: what they say is judged by nobody.
+    pub fn sockets(&self) -> Vec<crate::network::SocketCount> {
+        self.proxy.sockets()
     }
 
     pub fn suggestions(&self) -> &[crate::policy::Suggestion] {
