@@ -85,7 +85,10 @@ impl Broker {
                 NetEvent::Answered { id, .. } | NetEvent::Finished { id, .. } => {
                     self.unanswered.remove(&id);
                 }
-                NetEvent::Started { .. } => {}
+                NetEvent::Started { method, .. } => {
+                    let reads = matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS");
+                    self.departed += u64::from(!reads);
+                }
             }
         }
         let mut state = self.watch.state();

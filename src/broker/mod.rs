@@ -2,18 +2,22 @@
 //!
 //! Not `Clone`, `&mut self`, no getter for the driver: whoever wants something done to a page asks
 //! here. The broker acts only on an offered node of its latest observation; a stale one is refused;
-//! a hit test at act time guards it. Secret entry ([`login`]) borrows the broker whole, so that a
+//! a hit test at act time guards it. Secret entry ([`entry`]) borrows the broker whole, so that a
 //! picture, a model call or a read of text inside it does not compile.
 
+mod cover;
 mod covers;
 mod effect;
+mod entry;
 mod extract;
 mod fields;
+mod form;
 mod hands;
 mod happen;
 mod held;
 mod kept;
 mod login;
+mod outcome;
 mod pictures;
 mod places;
 mod service;

@@ -79,6 +79,10 @@ pub struct Broker {
     pub(super) held: bool,
     /// The latest request the proxy refused because its host is not listed.
     pub(super) denied: Option<String>,
+    /// The request of an entered credential that may leave.
+    pub(super) covered: Option<WindowId>,
+    /// Requests that left and were no mere reads, so far.
+    pub(super) departed: u64,
     /// What was filled by hand and is still held.
     pub(super) by_hand: Option<super::held::Held>,
     /// How far scrollable lists were searched for a missing name.
@@ -213,6 +217,8 @@ impl Broker {
             window: None,
             held: false,
             denied: None,
+            covered: None,
+            departed: 0,
             by_hand: None,
             searched: super::places::Search::default(),
             volatile: std::collections::HashSet::new(),
@@ -324,6 +330,11 @@ impl Broker {
             .iter()
             .map(|(name, c)| (name.clone(), c.fields.keys().cloned().collect()))
             .collect()
+    }
+
+    /// WebSockets that were opened so far: what they say is judged by nobody.
+    pub fn sockets(&self) -> Vec<crate::network::SocketCount> {
+        self.proxy.sockets()
     }
 
     pub fn suggestions(&self) -> &[crate::policy::Suggestion] {

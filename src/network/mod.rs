@@ -26,6 +26,7 @@ mod heads;
 mod proxy;
 mod reach;
 mod session;
+mod sockets;
 mod trust;
 mod upstream;
 mod wire;
@@ -40,6 +41,7 @@ pub use deny_all::DenyAll;
 pub use events::{Address, BlockedRequest, Denied, NetEvent};
 pub use flight::Quiet;
 pub use proxy::Proxy;
+pub use sockets::SocketCount;
 pub use trust::Trust;
 pub use upstream::UpstreamProxy;
 

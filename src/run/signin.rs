@@ -73,6 +73,9 @@ impl AttemptRun<'_> {
                 }
                 Err(Fault::failed("login_rejected", format!("the site did not accept {credential}")).seen([saw]))
             }
+            LoginEnd::NotSent { saw } => Err(Fault::failed("login_not_sent", format!("{credential} was filled in, but no request left when the form was sent"))
+                .seen([saw])
+                .help("the page may want something else filled in or ticked first; put it in steps before the login")),
             LoginEnd::NoForm { saw } => Err(Fault::failed("no_form", "there is no sign-in form on this page")
                 .seen([saw])
                 .help("go to the page with the form first; give the step an `expect:` if one may be signed in already")),
