@@ -195,64 +195,66 @@ impl Settings {
     fn values(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let (browser, network) = (&self.browser, &self.network);
-        let texts: [(&str, &str, &Option<String>, fn(&str) -> bool, &str); 7] = [
-            (
-                "model",
-                "timeout",
-                &self.model.timeout,
-                |t| is_duration(t),
-                "a duration such as 30s",
-            ),
-            (
-                "budget",
-                "time",
-                &self.budget.time,
-                |t| is_duration(t),
-                "a duration such as 120s",
-            ),
-            (
-                "network",
-                "mode",
-                &network.mode,
-                |t| ["inspect", "tunnel"].contains(&t),
-                "inspect or tunnel",
-            ),
-            (
-                "browser",
-                "viewport",
-                &browser.viewport,
-                |t| super::parse_viewport(t).is_some(),
-                "a size from 200x200 to 8000x8000, such as 1280x800",
-            ),
-            (
-                "browser",
-                "locale",
-                &browser.locale,
-                emulation::is_locale,
-                "a language tag such as en-GB",
-            ),
-            (
-                "browser",
-                "time_zone",
-                &browser.time_zone,
-                emulation::is_time_zone,
-                "a time zone such as Europe/Rome, UTC or +05:30",
-            ),
-            (
-                "browser",
-                "webdriver",
-                &browser.webdriver,
-                |t| t.starts_with("http://") || t.starts_with("https://"),
-                "an address such as http://127.0.0.1:4444",
-            ),
-        ];
-        for (table, key, value, good, wanted) in texts {
+        let mut check = |table: &str,
+                         key: &str,
+                         value: &Option<String>,
+                         good: fn(&str) -> bool,
+                         wanted: &str| {
             if let Some(value) = value.as_deref().filter(|v| !good(v)) {
                 let value = visible(value);
                 let problem = Problem::error(format!("{table}.{key}: `{value}` is not {wanted}"));
                 problems.push(self.place(problem, table, key));
             }
-        }
+        };
+        check(
+            "model",
+            "timeout",
+            &self.model.timeout,
+            is_duration,
+            "a duration such as 30s",
+        );
+        check(
+            "budget",
+            "time",
+            &self.budget.time,
+            is_duration,
+            "a duration such as 120s",
+        );
+        check(
+            "network",
+            "mode",
+            &network.mode,
+            |t| ["inspect", "tunnel"].contains(&t),
+            "inspect or tunnel",
+        );
+        check(
+            "browser",
+            "viewport",
+            &browser.viewport,
+            |t| super::parse_viewport(t).is_some(),
+            "a size from 200x200 to 8000x8000, such as 1280x800",
+        );
+        check(
+            "browser",
+            "locale",
+            &browser.locale,
+            emulation::is_locale,
+            "a language tag such as en-GB",
+        );
+        check(
+            "browser",
+            "time_zone",
+            &browser.time_zone,
+            emulation::is_time_zone,
+            "a time zone such as Europe/Rome, UTC or +05:30",
+        );
+        check(
+            "browser",
+            "webdriver",
+            &browser.webdriver,
+            |t| t.starts_with("http://") || t.starts_with("https://"),
+            "an address such as http://127.0.0.1:4444",
+        );
         if self.run.jobs == Some(0) {
             let problem = Problem::error("run.jobs: 0 would run nothing; write 1 or more");
             problems.push(self.place(problem, "run", "jobs"));
