@@ -178,9 +178,11 @@ impl Entry<'_> {
         }
         let without_password = !matches!(probe.kind, ProbeKind::Login | ProbeKind::Code);
         acts::hold_back(&self.broker.realm(), self.broker.tab.id(), without_password).await?;
-        self.broker
+        let checked = self
+            .broker
             .check_form(self.bound, probe, self.credential)
-            .await
+            .await?;
+        Ok(checked.map(|way| way.map(|way| way.goes_to)))
     }
 
     /// What sends the form; a button may be enabled a moment after the last key.

@@ -10,15 +10,22 @@ use super::login::LoginEnd;
 use super::session::Broker;
 use super::types::BrokerError;
 
+/// The way a form is sent.
+#[derive(Debug)]
+pub(super) struct Way {
+    pub goes_to: Url,
+    /// Its answer opens a tab of its own.
+    pub new_tab: bool,
+}
+
 impl Broker {
-    /// Page, form and action must all be at the credential's origin, exactly. Says where the form
-    /// is sent; `None` without a form.
+    /// Page, form and action must all be at the credential's origin, exactly. `None` without a form.
     pub(super) async fn check_form(
         &mut self,
         bound: &Origin,
         probe: &Probe,
         credential: &str,
-    ) -> Result<Result<Option<Url>, LoginEnd>, BrokerError> {
+    ) -> Result<Result<Option<Way>, LoginEnd>, BrokerError> {
         let observation = self.last.clone().ok_or(BrokerError::Stale)?;
         let wrong = |page: String| {
             Ok(Err(LoginEnd::WrongOrigin {
@@ -60,13 +67,20 @@ impl Broker {
             return Ok(Ok(None));
         };
         let button = button.filter(|button| button.submits);
-        if let Some(end) = self.unsafe_way(&form, button.as_ref()) {
-            return Ok(Err(end));
-        }
-        let of_button = button.and_then(|button| button.submitter.formaction);
+        let unsafe_method = puts_into_address(&form, button.as_ref());
+        let own = button.map(|button| button.submitter);
+        let target = own
+            .as_ref()
+            .and_then(|b| b.formtarget.as_ref())
+            .or(form.target.as_ref());
+        let new_tab = target.is_some_and(|target| is(target, "_blank"));
         let mut goes_to = page;
         goes_to.set_fragment(None);
-        for action in [form.action, form.submitter.formaction, of_button] {
+        for action in [
+            form.action,
+            form.submitter.formaction,
+            own.and_then(|b| b.formaction),
+        ] {
             let Some(action) = action.filter(|a| !a.trim().is_empty()) else {
                 continue;
             };
@@ -86,36 +100,30 @@ impl Broker {
                 }
             }
         }
-        Ok(Ok(Some(goes_to)))
-    }
-
-    /// A form without `method` is a GET form only if the page lets it submit by itself; scripts
-    /// usually take it over, and the proxy stops a secret in an address in any case.
-    fn unsafe_way(&self, form: &FormFacts, button: Option<&FormFacts>) -> Option<LoginEnd> {
-        let is = |written: Option<&String>, word: &str| {
-            written.is_some_and(|written| written.trim().eq_ignore_ascii_case(word))
-        };
-        let of_button = button.map(|button| &button.submitter);
-        let by_button = of_button.and_then(|b| b.formmethod.as_ref());
-        let why =
-            if is(form.method.as_ref(), "get") || is(form.submitter.formmethod.as_ref(), "get") {
-                "the form says method=get, which would put the secret into the address"
-            } else if is(by_button, "get") {
-                "its button says formmethod=get, which would put the secret into the address"
-            } else {
-                let target = of_button
-                    .and_then(|b| b.formtarget.as_ref())
-                    .or(form.target.as_ref());
-                let followed = self.watch.state().rules.follow_tab;
-                (is(target, "_blank") && !followed)
-                    .then_some("the form answers in a new tab; put `opens: tab` beside the step")?
-            };
-        Some(LoginEnd::UnsafeForm { why: why.into() })
+        Ok(unsafe_method.map_or(Ok(Some(Way { goes_to, new_tab })), Err))
     }
 
     pub(super) async fn address_now(&self) -> Result<String, BrokerError> {
         Ok(self.tab.document().await?.0)
     }
+}
+
+/// A form without `method` is a GET form only if the page lets it submit by itself; scripts usually
+/// take it over, and the proxy stops a secret in an address in any case.
+fn puts_into_address(form: &FormFacts, button: Option<&FormFacts>) -> Option<LoginEnd> {
+    let gets = |method: Option<&String>| method.is_some_and(|method| is(method, "get"));
+    let why = if gets(form.method.as_ref()) || gets(form.submitter.formmethod.as_ref()) {
+        "the form says method=get, which would put the secret into the address"
+    } else if gets(button.and_then(|b| b.submitter.formmethod.as_ref())) {
+        "its button says formmethod=get, which would put the secret into the address"
+    } else {
+        return None;
+    };
+    Some(LoginEnd::UnsafeForm { why: why.into() })
+}
+
+fn is(written: &str, word: &str) -> bool {
+    written.trim().eq_ignore_ascii_case(word)
 }
 
 /// The field that stands for the form.

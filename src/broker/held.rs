@@ -62,7 +62,7 @@ impl Broker {
             }));
         }
         let action = match self.check_form(&bound, &probe, credential).await? {
-            Ok(action) => action,
+            Ok(way) => way.map(|way| way.goes_to),
             Err(LoginEnd::WrongOrigin { credential, page }) => {
                 return Ok(Err(Unfit::WrongOrigin {
                     why: format!("{credential}, but {page}"),
@@ -72,9 +72,6 @@ impl Broker {
             Err(_) => return wrong("the form can't be filled safely".into()),
         };
         if secret_field {
-            self.entering(&bound);
-        }
-        if secret_field {
             acts::protect(
                 &self.realm(),
                 &prepared.context,
@@ -83,6 +80,7 @@ impl Broker {
                 true,
             )
             .await?;
+            self.entering(&bound);
         }
         let mut entry = Entry {
             broker: self,

@@ -93,6 +93,10 @@ impl Broker {
             let _ = self.clear().await;
         }
         let _ = acts::hold_back(&self.realm(), self.tab.id(), false).await;
+        if result.as_ref().is_ok_and(|end| *end != LoginEnd::SignedIn) {
+            // The user name may still stand in its field: pictures cover what has been read there.
+            let _ = self.look().await;
+        }
         result
     }
 
@@ -180,8 +184,15 @@ impl Broker {
     ) -> Result<LoginEnd, BrokerError> {
         let mut probe = first;
         for _ in 0..4 {
-            if let Err(end) = self.check_form(bound, &probe, wish.credential).await? {
-                return Ok(end);
+            match self.check_form(bound, &probe, wish.credential).await? {
+                Err(end) => return Ok(end),
+                Ok(Some(way)) if way.new_tab && !self.follows_tab() => {
+                    return Ok(LoginEnd::UnsafeForm {
+                        why: "the form answers in a new tab; put `opens: tab` beside the step"
+                            .into(),
+                    });
+                }
+                Ok(_) => {}
             }
             let before = self.before_submit();
             let mut entry = Entry {
@@ -228,6 +239,10 @@ impl Broker {
         Ok(LoginEnd::UnsafeForm {
             why: "the site asked for more pages than a sign-in has".into(),
         })
+    }
+
+    fn follows_tab(&self) -> bool {
+        self.watch.state().rules.follow_tab
     }
 
     fn has_totp(&self, wish: &LoginWish<'_>) -> bool {

@@ -9,9 +9,11 @@ use url::Url;
 use super::facts::RequestFacts;
 use super::origin::Origin;
 
+type Holds = dyn Fn(&[u8]) -> bool + Send + Sync;
+
 /// Whether a body holds the value that was entered.
 #[derive(Clone)]
-pub struct Carries(Arc<dyn Fn(&[u8]) -> bool + Send + Sync>);
+pub struct Carries(Arc<Holds>);
 
 impl Carries {
     pub fn new(holds: impl Fn(&[u8]) -> bool + Send + Sync + 'static) -> Self {

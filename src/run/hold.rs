@@ -225,6 +225,7 @@ impl Held<'_> {
     }
 
     pub async fn close(self) {
+        self.run.note_sockets();
         // A browser that is gone has closed it already.
         let _ = self.run.broker.close().await;
         let _ = std::fs::remove_dir_all(&self.folder);

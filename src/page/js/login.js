@@ -26,9 +26,10 @@ const OTHER = phrases(
    full name, address, street, city, zip, postcode, country, captcha, azienda, ditta, societa, firma, mandant,
    unternehmen, entreprise, societe, empresa, bedrijf`);
 const CODE = phrases(
-  `otp, totp, mfa, 2fa, tfa, two factor, second factor, one time, onetime, verification code, verification pin,
+  `otp, totp, mfa, 2fa, tfa, two factor code, two factor token, second factor, one time code, one time password,
+   one time passcode, one time pin, onetime code, onetime password, verification code, verification pin,
    authentication code, authenticator code, authentication token, auth code, security code, confirmation code,
-   login code, sign in code, sms code, digit code, passcode, mfa code, token code, codice di verifica,
+   login code, sign in code, sms code, digit code, passcode, codice di verifica,
    codice di sicurezza, codice otp, codice di autenticazione, bestatigungscode, sicherheitscode, einmalcode,
    einmalpasswort, code de verification, code de securite, code d authentification, code de confirmation,
    codigo de verificacion, codigo de seguridad, codigo de verificacao, verificatiecode, 验证码, 認証コード`);
