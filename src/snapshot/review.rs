@@ -77,9 +77,10 @@ fn changes(root: &Path, id: &str) -> Vec<PictureChange> {
     }
     let (mut old, mut new) = (pictures::names(&approved), pictures::names(&waiting));
     let mut pairs: Vec<(Option<String>, Option<String>)> = Vec::new();
-    let same_name = |a: &str, b: &str| a == b;
-    let same_step = |a: &str, b: &str| number(a).is_some() && number(a) == number(b);
-    let rules: [&dyn Fn(&str, &str) -> bool; 2] = [&same_name, &same_step];
+    let rules: [fn(&str, &str) -> bool; 2] = [
+        |a, b| a == b,
+        |a, b| number(a).is_some() && number(a) == number(b),
+    ];
     for fits in rules {
         old.retain(|a| match new.iter().position(|b| fits(a, b)) {
             Some(at) => {
