@@ -398,6 +398,9 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
             credential.register(&run_scrubber);
         }
     }
+    for planned in &plan.scenarios {
+        run_scrubber.keep(planned.id());
+    }
     let journal_path = folder.path().join("events.jsonl");
     let journal = match Journal::<Event>::create(&journal_path) {
         Ok(journal) => journal,

@@ -25,6 +25,7 @@ pub struct Entry {
     /// Letters and digits only, for the scan; none for values with few of them.
     pub scattered: Option<Vec<u8>>,
     pub word: bool,
+    pub user_name: bool,
     pub digits: Digits,
 }
 
@@ -127,6 +128,13 @@ impl Matcher {
             labels,
             digits,
         }
+    }
+
+    /// What stands inside these is not searched either.
+    pub fn keep(&mut self, names: &[String]) {
+        let own = self.placeholders.iter().chain(names);
+        let own: Vec<&[u8]> = own.map(|p| p.as_bytes()).collect();
+        self.own = automaton(&own);
     }
 
     pub fn placeholder(&self, entry: usize) -> &str {

@@ -11,6 +11,7 @@ pub use super::clean::Clean;
 use super::forms::{self, Edge, SHORTEST};
 use super::matcher::{Digits, Entry, MaskEntry, Matcher};
 use super::needles::{loose_needles, scattered_needle};
+use super::overlap::Found;
 use super::value::Secret;
 use crate::text::SEAM;
 
@@ -53,6 +54,8 @@ struct Book {
     /// Every registered value with its `name.field`, short ones included.
     values: Vec<(Secret, String)>,
     masks: Vec<MaskEntry>,
+    /// Names of the runner's own.
+    kept: Vec<String>,
     warnings: Vec<String>,
 }
 
@@ -116,8 +119,17 @@ impl Scrubber {
             loose: loose_needles(text, kind),
             scattered,
             word: forms::edge(text, kind) == Edge::Word,
+            user_name: kind == Kind::Username,
             digits,
         });
+        self.rebuild(&book);
+    }
+
+    /// A name of the runner's own (a scenario's id), by which things are found: a user name that is a
+    /// part of it stays. A name that is a value, or holds any other, is kept by nothing.
+    pub fn keep(&self, name: &str) {
+        let mut book = self.book();
+        book.kept.push(name.to_owned());
         self.rebuild(&book);
     }
 
@@ -257,7 +269,17 @@ impl Scrubber {
     }
 
     fn rebuild(&self, book: &Book) {
-        let matcher = Arc::new(Matcher::new(&book.entries, &book.masks));
+        let mut matcher = Matcher::new(&book.entries, &book.masks);
+        let part_of = |name: &&String| {
+            let found = matcher.find_values(name);
+            let is_part = |f: &Found| f.range != (0..name.len()) && book.entries[f.entry].user_name;
+            !found.is_empty() && found.iter().all(is_part)
+        };
+        let kept: Vec<String> = book.kept.iter().filter(part_of).cloned().collect();
+        if !kept.is_empty() {
+            matcher.keep(&kept);
+        }
+        let matcher = Arc::new(matcher);
         *self
             .0
             .matcher

@@ -173,6 +173,24 @@ fn case_068_a_value_read_backwards_is_replaced_under_any_escape() {
 }
 
 #[test]
+fn case_071_a_user_name_in_a_name_of_our_own_stays() {
+    let scrubber = with(&[
+        ("site.username", "admin", Kind::Username),
+        ("site.password", "TILLER-3030", Kind::Password),
+    ]);
+    for name in ["login-admin", "admin", "TILLER-3030-admin", "shop"] {
+        scrubber.keep(name);
+    }
+    assert_eq!(
+        scrubber.clean("login-admin by admin"),
+        "login-admin by ‹site.username›"
+    );
+    assert!(!scrubber.contains("runs/login-admin/frames"));
+    assert!(scrubber.contains("TILLER-3030-admin"));
+    assert!(scrubber.contains("runs/admin"));
+}
+
+#[test]
 fn r18_user_names_are_placeholders_on_the_page() {
     let scrubber = with(&[("site.username", "alice@x.test", Kind::Username)]);
     assert_eq!(
