@@ -116,6 +116,7 @@ mod tests {
         "not_started",
         "refuted",
         "repeated",
+        "unanswered",
         "unfolded",
     ];
 
