@@ -11,7 +11,7 @@ use super::rig::{Serving, Tokens};
 
 const PAGE: &str = r#"<!doctype html><html lang="en"><title>Desk</title><h1>Desk</h1>
 <button onclick="post('/quiet')">Quiet</button>
-<button onclick="post('/slow').then(() => out.textContent = 'slow is stored')">Slow</button>
+<button onclick="post('/slow').then((r) => out.textContent = r.ok ? 'slow is stored' : 'slow was stopped')">Slow</button>
 <button onclick="setTimeout(() => post('/late'), 800)">Late</button>
 <button onclick="post('/lost').catch(() => {})">Lost</button>
 <button onclick="post('/one'); post('/two')">Two</button>
