@@ -137,7 +137,8 @@ fn an_approved_write_that_was_sent_is_never_told_as_no_effect() {
     assert_eq!(sent(), ["/lost"]);
 
     let two = approved.click("Two");
-    assert_eq!(two.body["reason"], "unknown_outcome", "{}", two.raw);
+    // Whether the other one was stopped or never tried: what left is told.
+    assert_ne!(two.body["reason"], "no_effect", "{}", two.raw);
     assert_eq!(
         two.body["sent"].as_array().map(Vec::len),
         Some(1),
