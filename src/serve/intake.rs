@@ -155,6 +155,16 @@ fn phrase_at(tokens: &[Token<'_>], at: usize, list: &[String]) -> Option<usize> 
         .max()
 }
 
+/// The one host the text names; beside another one it may be a value that looks like a host.
+fn the_site(tokens: &[Token<'_>], token: &Token<'_>) -> bool {
+    let named = site(token.text);
+    named.is_some()
+        && tokens
+            .iter()
+            .filter_map(|other| site(other.text))
+            .all(|other| Some(other) == named)
+}
+
 /// What stands after a label.
 enum After {
     /// Its value may be this token; `said`: after a mark or a word such as "is".
@@ -276,7 +286,7 @@ impl Words {
         phrase_at(tokens, at, &self.is).or_else(|| {
             let after = phrase_at(tokens, at, &self.to)?;
             let next = tokens.get(after)?;
-            let place = site(next.text).is_some() || email(next.value());
+            let place = the_site(tokens, next) || email(next.value());
             let word = self.small(tokens, after) || self.label_at(tokens, after).is_some();
             (!place && !word).then_some(after)
         })

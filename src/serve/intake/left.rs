@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::tokens::{Token, folded, site, strong};
-use super::{After, IntakeError, Words, phrase_at};
+use super::{After, IntakeError, Words, phrase_at, the_site};
 
 /// Which words are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,7 +214,7 @@ fn before(tokens: &[Token<'_>], label: usize, end: usize, words: &Words) -> bool
         let token = &tokens[at - 2];
         let known = words.small(tokens, at - 2)
             || words.label_at(tokens, at - 2).is_some()
-            || site(token.text).is_some();
+            || the_site(tokens, token);
         !token.ends_sentence() && !known && !ours(token)
     }
 }

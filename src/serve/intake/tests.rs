@@ -210,6 +210,10 @@ fn r13_a_secret_that_cannot_be_taken_is_refused_and_never_passed_on() {
         "a.test password was changed to Zebra",
         "a.test password,Zebra",
         "PASSWORDZebra a.test",
+        "fill Password with Zebra.horse at a.test",
+        "type Zebra.horse into the password field on a.test",
+        "a.test Passw0rd: Zebra",
+        "a.test Passwort: Zebra",
     ] {
         match take(text, &languages) {
             Err(error) => assert!(!error.to_string().contains("Zebra"), "{text}"),
