@@ -1,4 +1,5 @@
-"""The official Python client talks to `rehearsal mcp`: a check by software that is not ours.
+"""The official Python client talks to `rehearsal mcp` and to the service's `/mcp`: a check by software
+that is not ours.
 
 Opt-in, run by ci/mcp-client: needs the package `mcp`. Prints the conversation.
 """
@@ -11,6 +12,7 @@ import urllib.request
 
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 PROGRAM, BROKER, SITE = sys.argv[1:4]
 TOOLS = {
@@ -61,7 +63,7 @@ async def talk(session):
     await call("delete_sites", session=at)
 
 
-async def main():
+async def over_stdio():
     server = StdioServerParameters(
         command=PROGRAM,
         args=["mcp", "--broker", BROKER],
@@ -71,6 +73,22 @@ async def main():
         async with ClientSession(reading, writing) as session:
             await session.initialize()
             await talk(session)
+
+
+async def over_http():
+    token = {"Authorization": f"Bearer {os.environ['REHEARSAL_TOKEN']}"}
+    client = create_mcp_http_client(headers=token)
+    async with streamable_http_client(f"{BROKER}/mcp", http_client=client) as (reading, writing, *_):
+        async with ClientSession(reading, writing) as session:
+            await session.initialize()
+            await talk(session)
+
+
+async def main():
+    print("# over standard input and output")
+    await over_stdio()
+    print("# over HTTP")
+    await over_http()
     print("ok")
 
 

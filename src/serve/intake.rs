@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::secrets::{Kind, Scrubber, Secret};
 use crate::text::fold::fold_case;
 
-use tokens::{Token, site, split, strong};
+use tokens::{Token, email, site, split, strong};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -23,6 +23,8 @@ pub struct Words {
     secret: Vec<String>,
     is: Vec<String>,
     r#as: Vec<String>,
+    to: Vec<String>,
+    into: Vec<String>,
     hand: Vec<String>,
     r#for: Vec<String>,
     joins: Vec<String>,
@@ -109,7 +111,7 @@ impl Words {
         all
     }
 
-    fn lists(&mut self) -> [&mut Vec<String>; 11] {
+    fn lists(&mut self) -> [&mut Vec<String>; 13] {
         [
             &mut self.of,
             &mut self.user,
@@ -117,6 +119,8 @@ impl Words {
             &mut self.secret,
             &mut self.is,
             &mut self.r#as,
+            &mut self.to,
+            &mut self.into,
             &mut self.hand,
             &mut self.r#for,
             &mut self.joins,
@@ -149,6 +153,16 @@ fn phrase_at(tokens: &[Token<'_>], at: usize, list: &[String]) -> Option<usize> 
             Some(end)
         })
         .max()
+}
+
+/// The one host the text names; beside another one it may be a value that looks like a host.
+fn the_site(tokens: &[Token<'_>], token: &Token<'_>) -> bool {
+    let named = site(token.text);
+    named.is_some()
+        && tokens
+            .iter()
+            .filter_map(|other| site(other.text))
+            .all(|other| Some(other) == named)
 }
 
 /// What stands after a label.
@@ -201,7 +215,7 @@ impl Words {
             // "password for shop.test is …", "pass phrase (of bob): …"
             let mut look = end;
             while look < tokens.len().min(end + BETWEEN) {
-                if let Some(after) = phrase_at(tokens, look, &self.is) {
+                if let Some(after) = self.before_value(tokens, look) {
                     (is, at) = (true, after);
                     break;
                 }
@@ -225,6 +239,14 @@ impl Words {
             }
         }
         marked |= at > end && tokens[at - 1].labels;
+        // "was changed to …"
+        while is
+            && !marked
+            && phrase_at(tokens, at, &self.prose).is_some()
+            && let Some(after) = self.before_value(tokens, at + 1)
+        {
+            at = after;
+        }
         let Some(token) = tokens.get(at) else {
             return if marked {
                 After::Missing
@@ -257,6 +279,17 @@ impl Words {
                 said: marked || is,
             },
         }
+    }
+
+    /// Where a word that a value follows ends: "is …", "with …". An address after "to" is where to.
+    fn before_value(&self, tokens: &[Token<'_>], at: usize) -> Option<usize> {
+        phrase_at(tokens, at, &self.is).or_else(|| {
+            let after = phrase_at(tokens, at, &self.to)?;
+            let next = tokens.get(after)?;
+            let place = the_site(tokens, next) || email(next.value());
+            let word = self.small(tokens, after) || self.label_at(tokens, after).is_some();
+            (!place && !word).then_some(after)
+        })
     }
 
     /// Whether a value surely ends with its token. `pass phrases` of several words need quotation marks.
@@ -319,7 +352,7 @@ pub fn take(text: &str, languages: &[Words]) -> Result<Taken, IntakeError> {
             site: sites.first().map(|s| s.address.clone()),
         });
     };
-    taken(text, &tokens, &words, values, &sites)
+    taken(text, &tokens, &words, values, sites)
 }
 
 fn found(text: &str, tokens: &[Token<'_>], words: &Words) -> Result<Option<Values>, IntakeError> {
@@ -557,11 +590,15 @@ fn taken(
     tokens: &[Token<'_>],
     words: &Words,
     values: Values,
-    sites: &[Site],
+    mut sites: Vec<Site>,
 ) -> Result<Taken, IntakeError> {
     let secret = |span: Span| Secret::new(text[span.start..span.end].to_owned());
     let password = secret(values.password).map_err(|_| IntakeError::NoValue)?;
     let username = values.user.and_then(|span| secret(span).ok());
+    // A value that looks like a host is none.
+    sites.retain(|site| {
+        site.at != values.password.at && values.user.is_none_or(|user| user.at != site.at)
+    });
     let clauses = clauses(tokens, words, values);
     let inside = |site: &&Site| {
         clauses

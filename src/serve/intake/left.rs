@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::tokens::{Token, folded, site, strong};
-use super::{After, IntakeError, Words, phrase_at};
+use super::{After, IntakeError, Words, phrase_at, the_site};
 
 /// Which words are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,10 @@ const PIN: usize = 3;
 /// Refuses unless nothing in the text can be a secret.
 pub fn nothing(tokens: &[Token<'_>], words: &Words, of: Of) -> Result<(), IntakeError> {
     let mut speaking = Vec::new();
+    // Beside a user's name "pass" is no ordinary word.
+    let signs_in = (0..tokens.len()).any(|at| {
+        phrase_at(tokens, at, &words.user).is_some() || phrase_at(tokens, at, &words.of).is_some()
+    });
     for at in 0..tokens.len() {
         if is_pair(&tokens[at]) {
             return Err(IntakeError::Unclear);
@@ -35,7 +39,7 @@ pub fn nothing(tokens: &[Token<'_>], words: &Words, of: Of) -> Result<(), Intake
             let token = &tokens[value];
             let digits = token.value().chars().all(|c| c.is_ascii_digit());
             let looks = strong(token.value()) || (digits && token.value().len() >= PIN);
-            if (said || looks || token.quoted()) && !ours(token) {
+            if (said || looks || token.quoted() || signs_in) && !ours(token) {
                 return Err(IntakeError::Other);
             }
         }
@@ -43,6 +47,9 @@ pub fn nothing(tokens: &[Token<'_>], words: &Words, of: Of) -> Result<(), Intake
             continue;
         };
         speaking.push(at);
+        if glued(&tokens[at], words) {
+            return Err(IntakeError::Unclear);
+        }
         if let After::Value { at: value, said } = words.after(tokens, end) {
             let token = &tokens[value];
             let looks = sure || said || token.quoted() || strong(token.value());
@@ -95,7 +102,9 @@ pub fn segment(
 pub fn is_pair(token: &Token<'_>) -> bool {
     !token.value().contains("://")
         && site(token.text).is_none()
-        && token.halves(&[':']).is_some_and(|(_, right)| strong(right))
+        && token
+            .halves(&[':'])
+            .is_some_and(|(left, right)| strong(right) || strong(left))
         && !ours(token)
 }
 
@@ -168,21 +177,44 @@ fn speaks(tokens: &[Token<'_>], at: usize, words: &Words) -> Option<(usize, bool
     (compound && !ours(&tokens[at])).then_some((at + 1, false))
 }
 
-/// "Zebra is my password", "with Zebra as the password"; not "the title is Password reset".
+/// `password,zebra`, `PASSWORDzebra`: more than a word of the language hangs on the label.
+fn glued(token: &Token<'_>, words: &Words) -> bool {
+    let text = token.folded.as_str();
+    let after = |label: &String| {
+        text.find(label.as_str())
+            .map(|at| &text[at + label.len()..])
+    };
+    let rest = words
+        .password
+        .iter()
+        .filter(|label| label.len() >= COMPOUND && !words.secret.contains(label))
+        .filter_map(after)
+        .min_by_key(|rest| rest.len());
+    rest.is_some_and(|rest| {
+        rest.split(|c: char| !c.is_alphanumeric())
+            .any(|part| part.len() > 1 && !words.prose.iter().any(|word| word == part))
+    })
+}
+
+/// "Zebra is my password", "with Zebra as the password", "type Zebra into the password field"; not
+/// "the title is Password reset".
 fn before(tokens: &[Token<'_>], label: usize, end: usize, words: &Words) -> bool {
-    if phrase_at(tokens, end, &words.prose).is_some() {
-        return false;
-    }
     let mut at = label;
-    while at > 0 && phrase_at(tokens, at - 1, &words.hand) == Some(at) {
+    // "nel campo password"
+    while at > 0
+        && (phrase_at(tokens, at - 1, &words.hand) == Some(at)
+            || phrase_at(tokens, at - 1, &words.prose) == Some(at))
+    {
         at -= 1;
     }
-    let said = at > 1
-        && (phrase_at(tokens, at - 1, &words.is) == Some(at)
-            || phrase_at(tokens, at - 1, &words.r#as) == Some(at));
+    let by = |list: &[String]| at > 1 && phrase_at(tokens, at - 1, list) == Some(at);
+    let prose = phrase_at(tokens, end, &words.prose).is_some();
+    let said = by(&words.into) || (!prose && (by(&words.is) || by(&words.r#as)));
     said && {
         let token = &tokens[at - 2];
-        let known = words.small(tokens, at - 2) || words.label_at(tokens, at - 2).is_some();
+        let known = words.small(tokens, at - 2)
+            || words.label_at(tokens, at - 2).is_some()
+            || the_site(tokens, token);
         !token.ends_sentence() && !known && !ours(token)
     }
 }

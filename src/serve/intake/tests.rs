@@ -200,6 +200,20 @@ fn r13_a_secret_that_cannot_be_taken_is_refused_and_never_passed_on() {
         "Password\n  Zebra-99x\nUser\n  bob7\nfor a.test and b.test",
         "a.test and b.test, user bob7, password Zebra-99x",
         "a.test user bob7 password: Zebra-99x, backup Zebra-100y",
+        "a.test login bob7 pass Zebra",
+        "Use bob7:Zebra on a.test and list",
+        "fill the password field with Zebra on a.test",
+        "fill Password with Zebra at a.test",
+        "On a.test set Email to bob@x.test and Password to Zebra",
+        "type Zebra into the password field on a.test",
+        "inserisci Zebra nel campo password di a.test",
+        "a.test password was changed to Zebra",
+        "a.test password,Zebra",
+        "PASSWORDZebra a.test",
+        "fill Password with Zebra.horse at a.test",
+        "type Zebra.horse into the password field on a.test",
+        "a.test Passw0rd: Zebra",
+        "a.test Passwort: Zebra",
     ] {
         match take(text, &languages) {
             Err(error) => assert!(!error.to_string().contains("Zebra"), "{text}"),
@@ -222,6 +236,9 @@ fn a_text_that_only_speaks_of_passwords_is_left_alone() {
         "Sign in at shop.test with the stored credentials and open order PX",
         "Use the saved password for shop.test, then list the orders",
         "Check that shop.test asks for a password",
+        "On shop.test send the mail to reset the password to bob@x.test",
+        "Log in to shop.test with the saved password",
+        "Open the password-protected page of shop.test",
         "Apri shop.test e controlla che il campo password sia visibile",
         "Su shop.test la password è obbligatoria",
         "Buy a day pass for zone A1 on ferry.test",
@@ -248,4 +265,14 @@ fn the_scheme_that_is_written_counts_and_the_site_beside_the_values() {
     let handed = taken_two.credential.expect("a credential");
     assert_eq!(handed.origin, "https://shop.test");
     assert_eq!(taken_two.site.as_deref(), Some("https://docs.test/"));
+}
+
+#[test]
+fn a_value_that_looks_like_a_host_is_no_site() {
+    let (_, origin, _, password) =
+        record("log in to a.test as bob7 with the password \"zebra.test\" and list orders");
+    assert_eq!(
+        (origin.as_str(), password.as_str()),
+        ("https://a.test", "zebra.test")
+    );
 }

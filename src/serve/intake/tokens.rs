@@ -215,7 +215,7 @@ pub fn strong(word: &str) -> bool {
         || loud
 }
 
-fn email(word: &str) -> bool {
+pub fn email(word: &str) -> bool {
     word.split_once('@')
         .is_some_and(|(name, host)| !name.is_empty() && site(host).is_some())
 }
