@@ -6,18 +6,22 @@
 //! picture, a model call or a read of text inside it does not compile.
 
 mod covers;
+mod downloads;
 mod effect;
 mod extract;
 mod fields;
+mod going;
 mod hands;
 mod happen;
 mod held;
 mod kept;
+mod lists;
 mod login;
 mod pictures;
 mod places;
 mod service;
 mod session;
+mod tabs;
 mod types;
 mod watch;
 

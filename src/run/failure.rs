@@ -77,6 +77,7 @@ impl From<BrokerError> for Fault {
         let (status, reason) = match &error {
             BrokerError::Lost(_) => (Status::Environment, "browser_lost"),
             BrokerError::Hung { .. } => (Status::Failed, "page_hung"),
+            BrokerError::NoAnswer { .. } => (Status::Failed, "timeout"),
             BrokerError::Stale => (Status::Failed, "re_rendered"),
             BrokerError::PageInterferes(_) => (Status::Failed, "page_interferes"),
             BrokerError::Other(_) => (Status::Environment, "driver_error"),

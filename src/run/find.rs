@@ -25,9 +25,11 @@ const AMBIGUOUS_FOR: Duration = Duration::from_millis(1000);
 const SCROLL_AFTER: Duration = Duration::from_millis(1000);
 /// A search down a list may take so many times the step's time, while it still moves.
 const SEARCH_TIMES: u32 = 4;
+/// What a search brought up late has at least so long to become fit: scrolling redrew it.
+const FIT_AFTER_SEARCH: Duration = Duration::from_secs(2);
 /// `optional` skips what has not come by then.
 const OPTIONAL_FOR: Duration = Duration::from_secs(1);
-const POLL: Duration = Duration::from_millis(60);
+pub const POLL: Duration = Duration::from_millis(60);
 
 /// What to look for.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +73,7 @@ impl AttemptRun<'_> {
         };
         let mut asked_model = false;
         let mut last_unfit = None;
+        let mut found_after = None;
         loop {
             match self
                 .resolve(step, wanted, &observation, &mut asked_model, began)
@@ -79,7 +82,11 @@ impl AttemptRun<'_> {
                 Ok(pick) => match self.broker.prepare(pick.id, primitive).await? {
                     Ok(prepared) => return Ok(Some(Ready { pick, prepared })),
                     Err(unfit) => {
-                        let limit = self.timeout_of(step);
+                        let found = *found_after.get_or_insert_with(|| began.elapsed());
+                        let mut limit = self.timeout_of(step);
+                        if !self.broker.searched().is_empty() {
+                            limit = limit.max(found + FIT_AFTER_SEARCH);
+                        }
                         if !unfit.may_pass() || began.elapsed() >= limit || self.must_stop() {
                             self.say_resolved(step, wanted, &pick, &observation);
                             return Err(Fault::unfit(&pick.role, &pick.name, &unfit));

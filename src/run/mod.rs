@@ -24,6 +24,7 @@ mod rates;
 mod replay;
 mod selfcheck;
 mod servers;
+mod set_off;
 mod settings;
 mod signin;
 mod suite;
