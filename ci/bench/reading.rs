@@ -175,6 +175,7 @@ async fn read(tab: &Tab, scrub: &Book, generation: u32) -> (f64, usize) {
         generation,
         scrub,
         allowed: &|_| true,
+        sought: &[],
     };
     let began = Instant::now();
     let reading = page::observe(&Through(tab), tab.id(), &wave)

@@ -55,6 +55,8 @@ pub struct Exchanged {
     pub sent: u32,
     /// How the last of them asked for its shape.
     pub mode: Mode,
+    /// The temperature of the settings, where the server refused it just now.
+    pub refused_temperature: Option<f64>,
 }
 
 impl Client {
@@ -106,6 +108,10 @@ impl Client {
                         reply,
                         sent,
                         mode: now.mode,
+                        refused_temperature: self
+                            .settings
+                            .temperature
+                            .filter(|_| known.temperature && !now.temperature),
                     });
                 }
                 Err(failure) => failure,
@@ -219,11 +225,11 @@ impl Client {
         }
         let growing = patience.first_pause * 2u32.saturating_pow(failed - 1);
         match failure {
-            ModelFailure::Status(bad) if matches!(bad.status, 429 | 503) => {
+            ModelFailure::Status(bad) if matches!(bad.meant(), 429 | 503) => {
                 let wanted = bad.retry_after.unwrap_or_else(|| jittered(growing));
                 Some(wanted.min(patience.longest_pause))
             }
-            ModelFailure::Status(bad) if bad.status < 500 => None,
+            ModelFailure::Status(bad) if bad.meant() < 500 => None,
             ModelFailure::Status(_) | ModelFailure::Connect { .. } => {
                 Some(jittered(growing).min(patience.longest_pause))
             }

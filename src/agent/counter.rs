@@ -146,13 +146,14 @@ impl Counter {
         }
     }
 
-    /// "Done" that the second look refuted: told to the model once, then a failure.
-    pub fn refuted(&mut self) -> Verdict {
+    /// "Done" that the page refuted: told to the model once, then a failure. `None`: it was the
+    /// telling, which is no failed turn and must not be shown as one (R56).
+    pub fn refuted(&mut self) -> Option<Verdict> {
         if self.refuted {
-            return self.failed();
+            return Some(self.failed());
         }
         self.refuted = true;
-        Verdict::GoOn
+        None
     }
 
     /// In a row; for the prompt.

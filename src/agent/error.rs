@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Egress;
+use super::settings::MAX_TOKENS;
 
 /// A question that brought no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -72,9 +73,10 @@ pub enum ModelFailure {
     Status(Box<BadStatus>),
     #[error("{address} says the quota is used up: {start}; it was not asked again")]
     Quota { address: String, start: String },
-    #[error("{address} answered 200 with something that is no JSON ({content_type}): {start}")]
+    #[error("{address} answered {status} with something that is no JSON ({content_type}): {start}")]
     NotJson {
         address: String,
+        status: u16,
         content_type: String,
         start: String,
     },
@@ -88,16 +90,29 @@ pub enum ModelFailure {
 
 /// An error by the server's own word.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{address} answered {status} ({content_type}): {start}")]
+#[error(
+    "{address} answered {status}{} ({content_type}): {start}",
+    .told.map(|told| format!(", in it an error {told}")).unwrap_or_default()
+)]
 pub struct BadStatus {
     pub address: String,
+    /// Of the answer itself: 200 where a gateway tells the error in the body only.
     pub status: u16,
+    /// The body's own, where it is another.
+    pub told: Option<u16>,
     pub content_type: String,
     /// The body's first words, scrubbed.
     pub start: String,
     pub code: Option<String>,
     pub param: Option<String>,
     pub retry_after: Option<Duration>,
+}
+
+impl BadStatus {
+    /// The status that says what is to be done.
+    pub fn meant(&self) -> u16 {
+        self.told.unwrap_or(self.status)
+    }
 }
 
 impl ModelFailure {
@@ -117,7 +132,7 @@ impl ModelFailure {
         match self {
             Self::Timeout { .. } | Self::Stalled { .. } => "timeout",
             Self::Connect { .. } => "connect",
-            Self::Status(bad) if bad.status == 429 => "rate_limited",
+            Self::Status(bad) if bad.meant() == 429 => "rate_limited",
             Self::Status(_) => "http_status",
             Self::Quota { .. } => "quota",
             Self::NotJson { .. } => "not_json",
@@ -133,7 +148,8 @@ impl ModelFailure {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AnswerError {
     #[error(
-        "the reply was cut off by the token limit of {limit}; raise `max_tokens` under [model]"
+        "the reply was cut off by the token limit of {limit}; set {} to a higher one",
+        MAX_TOKENS
     )]
     Truncated { limit: u32 },
     #[error("the reply was stopped by the server's content filter")]
@@ -144,7 +160,7 @@ pub enum AnswerError {
     NoChoice,
     #[error("empty content, reasoning present: the server put the answer where it is not read")]
     EmptyWithReasoning,
-    #[error("empty reply{}", .tokens.map(|n| format!(" after {n} completion tokens; raise `max_tokens` under [model]")).unwrap_or_default())]
+    #[error("empty reply{}", .tokens.map(|n| format!(" after {n} completion tokens; set {MAX_TOKENS} to a higher limit")).unwrap_or_default())]
     Empty { tokens: Option<u64> },
     #[error("no JSON object in the reply: {start}")]
     NoJson { start: String },

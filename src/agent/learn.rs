@@ -50,7 +50,7 @@ pub(super) fn adapt(failure: &ModelFailure, now: Learnt, body: &Value) -> Option
     let ModelFailure::Status(bad) = failure else {
         return None;
     };
-    if !matches!(bad.status, 400 | 422) {
+    if !matches!(bad.meant(), 400 | 422) {
         return None;
     }
     let unsupported = matches!(

@@ -40,7 +40,7 @@ pub use error::{AgentError, AnswerError, BadStatus, ModelFailure};
 pub use model::{Asked, Asking, CallRecord, Model};
 pub use planner::{Action, Decision, FillValue, HistoryLine, Turn};
 pub use probe::Probe;
-pub use settings::{ModelSettings, ModelTable, SettingsError};
+pub use settings::{Base, MAX_TOKENS, ModelSettings, SettingsError};
 pub use tape::Tape;
 
 /// The scrubber as this room needs it: the last look at what leaves for a model, and the first at

@@ -67,6 +67,8 @@ pub struct CallRecord {
     pub candidates_total: usize,
     /// Requests sent; 0 when a tape answered.
     pub sent: u32,
+    /// What the run must say about it: it was not asked as the settings wish.
+    pub note: Option<String>,
 }
 
 impl CallRecord {
@@ -261,16 +263,18 @@ impl Model {
             candidates_offered: 0,
             candidates_total: 0,
             sent: 0,
+            note: None,
         };
         let got = self.reply(message, &question, deadline).await;
         match got {
-            Ok((reply, sent)) => {
+            Ok((reply, sent, note)) => {
                 // From here on only the scrubbed reply exists: it may be quoted in an error.
                 let reply = reply.cleaned(asking.egress);
                 record.answer = cut(&reply.raw(), KEPT);
                 record.prompt_tokens = reply.prompt_tokens;
                 record.completion_tokens = reply.completion_tokens;
                 record.sent = sent;
+                record.note = note;
                 let recorded = Recorded { question, reply };
                 self.tape
                     .keep(&recorded)
@@ -293,13 +297,16 @@ impl Model {
         message: &Message<'_>,
         question: &str,
         deadline: Deadline,
-    ) -> Result<(Reply, u32), AgentError> {
+    ) -> Result<(Reply, u32, Option<String>), AgentError> {
         if let Some(recorded) = self.tape.find(question)? {
-            return Ok((recorded.reply, 0));
+            return Ok((recorded.reply, 0, None));
         }
         let client = self.client.as_ref().ok_or(ModelFailure::NotConfigured)?;
         let got = client.send(message, deadline).await?;
-        Ok((got.reply, got.sent))
+        let note = got.refused_temperature.map(|wanted| {
+            format!("the model's server refuses the temperature {wanted}: it answers at its own")
+        });
+        Ok((got.reply, got.sent, note))
     }
 
     fn body_text(&self, message: &Message) -> String {

@@ -1,5 +1,8 @@
 //! Which endpoint, which model, which key, and how long to wait.
 //!
+//! Where and whom to ask stands in `[model]` of `rehearsal.toml` or the environment; what only few
+//! servers need, the longest reply and the temperature, in the environment alone.
+//!
 //! An address is used as written: the slash is put right, a version part is neither added nor
 //! dropped, since servers differ in it.
 
@@ -7,24 +10,9 @@ use std::fmt;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
 use url::Url;
 
-/// `[model]` in `rehearsal.toml`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ModelTable {
-    pub base_url: Option<String>,
-    pub name: Option<String>,
-    pub vision: Option<bool>,
-    /// The environment variable that holds the key; `OPENAI_API_KEY` unless set.
-    pub key_env: Option<String>,
-    /// `60s`, `500ms`.
-    pub timeout: Option<String>,
-    pub max_tokens: Option<u32>,
-    /// Not sent unless set: some models refuse every value but their own.
-    pub temperature: Option<f64>,
-}
+use crate::scenario::{ModelTable, parse_duration};
 
 #[derive(Debug, Clone)]
 pub struct ModelSettings {
@@ -79,7 +67,18 @@ pub enum SettingsError {
     Key(String),
     #[error("`timeout` under [model] is {0:?}; write it as 60s or 500ms")]
     Timeout(String),
+    #[error("{name} is {value:?}, which is not {wanted}")]
+    Variable {
+        name: &'static str,
+        value: String,
+        wanted: &'static str,
+    },
 }
+
+/// The longest reply, in tokens; named by the messages about replies that were cut off.
+pub const MAX_TOKENS: &str = "REHEARSAL_MODEL_MAX_TOKENS";
+/// Not sent unless set: some models refuse every value but their own.
+pub const TEMPERATURE: &str = "REHEARSAL_MODEL_TEMPERATURE";
 
 /// No service gives out shorter ones.
 const SHORTEST_KEY: usize = 8;
@@ -92,8 +91,8 @@ impl ModelSettings {
         env: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, SettingsError> {
         let set = |names: &[&str]| {
-            let found = names.iter().find_map(|name| env(name));
-            found.map(|v| v.trim().to_owned()).filter(|v| !v.is_empty())
+            let value = |name: &&str| env(name).map(|v| v.trim().to_owned());
+            names.iter().filter_map(value).find(|v| !v.is_empty())
         };
         let key_env = table.key_env.as_deref().unwrap_or("OPENAI_API_KEY");
         let key = read_key(key_env, env(key_env))?;
@@ -113,16 +112,30 @@ impl ModelSettings {
         let base = Base::parse(address.as_deref().unwrap_or(PUBLIC_BASE), key_env)?;
         let timeout = match &table.timeout {
             None => Duration::from_secs(120),
-            Some(text) => duration(text).ok_or_else(|| SettingsError::Timeout(text.clone()))?,
+            Some(text) => parse_duration(text)
+                .filter(|limit| !limit.is_zero())
+                .ok_or_else(|| SettingsError::Timeout(text.clone()))?,
         };
+        let max_tokens = number(
+            MAX_TOKENS,
+            set(&[MAX_TOKENS]),
+            "a whole number from 1",
+            |n| *n >= 1,
+        )?;
+        let temperature = number(
+            TEMPERATURE,
+            set(&[TEMPERATURE]),
+            "a number from 0 to 2",
+            |t| (0.0..=2.0).contains(t),
+        )?;
         Ok(Some(Self {
             base,
             model,
             key,
             vision: table.vision.unwrap_or(false),
             timeout,
-            max_tokens: table.max_tokens.unwrap_or(2048),
-            temperature: table.temperature,
+            max_tokens: max_tokens.unwrap_or(2048),
+            temperature,
             patience: Patience::default(),
         }))
     }
@@ -144,6 +157,24 @@ impl ModelSettings {
     }
 }
 
+/// A number of the environment; empty is unset.
+fn number<T: std::str::FromStr>(
+    name: &'static str,
+    value: Option<String>,
+    wanted: &'static str,
+    good: impl Fn(&T) -> bool,
+) -> Result<Option<T>, SettingsError> {
+    let Some(value) = value else { return Ok(None) };
+    match value.parse().ok().filter(good) {
+        Some(number) => Ok(Some(number)),
+        None => Err(SettingsError::Variable {
+            name,
+            value,
+            wanted,
+        }),
+    }
+}
+
 fn read_key(name: &str, value: Option<String>) -> Result<Option<SecretString>, SettingsError> {
     let Some(value) = value else { return Ok(None) };
     let key = SecretString::from(value.trim().to_owned());
@@ -155,16 +186,6 @@ fn read_key(name: &str, value: Option<String>) -> Result<Option<SecretString>, S
         return Err(SettingsError::Key(name.to_owned()));
     }
     Ok(Some(key))
-}
-
-fn duration(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let (number, unit) = match text.strip_suffix("ms") {
-        Some(number) => (number, Duration::from_millis(1)),
-        None => (text.strip_suffix('s')?, Duration::from_secs(1)),
-    };
-    let count = number.trim().parse::<u32>().ok().filter(|n| *n > 0)?;
-    unit.checked_mul(count)
 }
 
 /// An endpoint's address without the last slash, its query kept apart (Azure wants one).

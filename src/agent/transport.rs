@@ -14,7 +14,7 @@ use async_openai::config::Config;
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use reqwest::header::{
-    AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
+    AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
 };
 use reqwest::redirect::Policy;
 use secrecy::{ExposeSecret, SecretString};
@@ -25,6 +25,8 @@ use super::settings::{Base, ModelSettings};
 
 /// Bytes of a reply that are read; a longer one is refused.
 pub const BODY_LIMIT: usize = 1 << 20;
+/// Some servers begin their JSON with one.
+const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 /// Bytes of an error's body that are shown.
 const SHOWN: usize = 200;
 
@@ -137,30 +139,31 @@ impl Exchange {
         let status = response.status();
         let content_type = header(response.headers(), CONTENT_TYPE.as_str())
             .unwrap_or_else(|| "no content type".into());
-        let retry_after = header(response.headers(), RETRY_AFTER.as_str())
-            .and_then(|v| v.trim().parse().ok())
-            .map(Duration::from_secs);
-        let body = self.body(response, &address, !status.is_success()).await?;
-        let parsed = serde_json::from_slice::<Value>(&body);
-        if !status.is_success() {
-            let error = parsed.ok();
-            return Err(self.status(
+        let retry_after = retry_after(response.headers());
+        let mut body = self.body(response, &address, !status.is_success()).await?;
+        if body.starts_with(BYTE_ORDER_MARK) {
+            body.drain(..BYTE_ORDER_MARK.len());
+        }
+        let parsed = serde_json::from_slice::<Value>(&body).ok();
+        match &parsed {
+            Some(reply) if status.is_success() && !tells_error(reply) => {
+                Ok(hyper::Response::new(body).into())
+            }
+            None if status.is_success() => Err(ModelFailure::NotJson {
+                address,
+                status: status.as_u16(),
+                content_type,
+                start: self.start(&body),
+            }),
+            _ => Err(self.status(
                 address,
                 status.as_u16(),
                 content_type,
                 retry_after,
                 &body,
-                error,
-            ));
+                parsed,
+            )),
         }
-        if parsed.is_err() {
-            return Err(ModelFailure::NotJson {
-                address,
-                content_type,
-                start: self.start(&body),
-            });
-        }
-        Ok(hyper::Response::new(body).into())
     }
 
     /// Reads up to the limit. An error's body is cut there, a reply's is refused.
@@ -210,18 +213,28 @@ impl Exchange {
     ) -> ModelFailure {
         let error = parsed.as_ref().map(|v| v.get("error").unwrap_or(v));
         let field = |name| Some(error?.get(name)?.as_str()?.to_owned());
-        let start = match field("message") {
-            Some(message) => self.start(message.as_bytes()),
+        let told = || {
+            error?
+                .get("code")?
+                .as_u64()
+                .and_then(|n| u16::try_from(n).ok())
+        };
+        let told = told().filter(|code| (400..600).contains(code));
+        let told = told.filter(|code| *code != status);
+        let words = field("message").or_else(|| Some(error?.as_str()?.to_owned()));
+        let start = match words {
+            Some(words) => self.start(words.as_bytes()),
             None => self.start(body),
         };
         let code = field("code");
         let quota = |word: &Option<String>| word.as_deref() == Some("insufficient_quota");
-        if status == 429 && (quota(&code) || quota(&field("type"))) {
+        if told.unwrap_or(status) == 429 && (quota(&code) || quota(&field("type"))) {
             return ModelFailure::Quota { address, start };
         }
         ModelFailure::Status(Box::new(BadStatus {
             address,
             status,
+            told,
             content_type,
             start,
             code,
@@ -256,6 +269,43 @@ impl Exchange {
     }
 }
 
+/// Gateways answer 200 and put what went wrong into the body.
+fn tells_error(reply: &Value) -> bool {
+    match reply.get("error") {
+        Some(Value::Object(error)) => error.contains_key("message") || error.contains_key("code"),
+        Some(Value::String(words)) => !words.is_empty(),
+        _ => false,
+    }
+}
+
+/// How long the server wants to be left alone: seconds, or a date by the server's own clock
+/// (RFC 9110, 10.2.3).
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let wanted = header(headers, RETRY_AFTER.as_str())?;
+    let wanted = wanted.trim();
+    if let Ok(seconds) = wanted.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let now = header(headers, DATE.as_str())
+        .and_then(|date| http_date(date.trim()))
+        .unwrap_or_else(jiff::Timestamp::now);
+    let pause = http_date(wanted)?.duration_since(now);
+    Some(Duration::try_from(pause).unwrap_or_default())
+}
+
+/// The three forms of RFC 9110, 5.6.7; all are in GMT.
+fn http_date(text: &str) -> Option<jiff::Timestamp> {
+    const FORMS: [&str; 3] = [
+        "%a, %d %b %Y %H:%M:%S GMT",
+        "%A, %d-%b-%y %H:%M:%S GMT",
+        "%a %b %e %H:%M:%S %Y",
+    ];
+    FORMS.iter().find_map(|form| {
+        let date = jiff::civil::DateTime::strptime(form, text).ok()?;
+        jiff::tz::TimeZone::UTC.to_timestamp(date).ok()
+    })
+}
+
 fn header(headers: &HeaderMap, name: &str) -> Option<String> {
     Some(headers.get(name)?.to_str().ok()?.to_owned())
 }
@@ -271,5 +321,35 @@ fn reasons(error: &reqwest::Error) -> String {
     match words.is_empty() {
         true => "the connection broke".into(),
         false => words.join(": "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_130_retry_after_is_seconds_or_a_date_in_any_of_its_forms() {
+        let read = |pairs: &[(HeaderName, &str)]| {
+            let pairs = pairs.iter().cloned();
+            let headers = pairs.map(|(name, text)| (name, HeaderValue::from_str(text).unwrap()));
+            retry_after(&headers.collect())
+        };
+        let date = (DATE, "Sun, 06 Nov 1994 08:49:37 GMT");
+        for wanted in [
+            "4",
+            "Sun, 06 Nov 1994 08:49:41 GMT",
+            "Sunday, 06-Nov-94 08:49:41 GMT",
+            "Sun Nov  6 08:49:41 1994",
+        ] {
+            let read = read(&[date.clone(), (RETRY_AFTER, wanted)]);
+            assert_eq!(read, Some(Duration::from_secs(4)), "{wanted}");
+        }
+        // Past by the server's clock, and by ours where it tells none.
+        let past = (RETRY_AFTER, "Sun, 06 Nov 1994 08:49:30 GMT");
+        assert_eq!(read(&[date.clone(), past.clone()]), Some(Duration::ZERO));
+        assert_eq!(read(&[past]), Some(Duration::ZERO));
+        assert_eq!(read(&[date.clone(), (RETRY_AFTER, "soon")]), None);
+        assert_eq!(read(&[date]), None);
     }
 }

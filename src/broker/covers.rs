@@ -42,15 +42,20 @@ impl Covers {
 }
 
 impl Broker {
-    /// Hides what `mask:` names in a fresh read; says what pictures have to cover.
+    /// Hides what `mask:` names in a fresh read; says what pictures have to cover. `styled`: elements
+    /// a style sheet writes a registered value into.
     pub(super) async fn hide_masked(
         &self,
         observation: &mut Observation,
+        styled: &[NodeId],
     ) -> Result<Covers, BrokerError> {
         let mut covers = Covers::default();
+        for id in styled {
+            covers.add(*id, "style that shows a registered value");
+        }
         for (id, node) in observation.nodes() {
             if shows_registered(node) {
-                covers.add(id, "field that shows a registered value");
+                covers.add(id, "element that shows a registered value");
             }
         }
         for (target, word) in &self.masks {
@@ -83,9 +88,13 @@ impl Broker {
     }
 }
 
-/// A field draws its value, its placeholder or its label itself: no text of the page stands for it.
+/// A field draws its value, its placeholder or its label itself, and what a picture is called is
+/// likely what it shows: no text of the page stands for either.
 fn shows_registered(node: &Node) -> bool {
-    let drawn = matches!(node.tag.as_str(), "input" | "textarea" | "select");
+    let drawn = matches!(
+        node.tag.as_str(),
+        "input" | "textarea" | "select" | "img" | "svg" | "canvas"
+    );
     let placeholder = |text: &str| text.contains('‹');
     drawn
         && (node.states.value.as_deref().is_some_and(placeholder)
@@ -214,5 +223,8 @@ mod tests {
         assert!(shows_registered(&field));
         field.tag = "div".into();
         assert!(!shows_registered(&field), "its text is covered as text");
+        let mut picture = node("image", "‹harbour.username›", 0..0, None);
+        picture.tag = "img".into();
+        assert!(shows_registered(&picture), "so its words are in it, likely");
     }
 }

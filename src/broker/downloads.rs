@@ -62,10 +62,10 @@ impl Downloads {
             .and_then(|p| std::fs::metadata(p).ok())
             .map_or(0, |m| m.len());
         let accepted = completed && consent.is_some();
+        let mut kept = None;
         match (path, consent) {
             (Some(path), Some(step)) if completed => {
-                // Under its own name a file is as good; the journal names it anyway.
-                let _ = std::fs::rename(path, unused(path, &safe_name(&file_name(path))));
+                kept = Some(under_safe_name(path));
                 self.came.push(Came {
                     name: name.clone(),
                     step,
@@ -79,6 +79,7 @@ impl Downloads {
         }
         Happening::Download {
             name,
+            path: kept,
             bytes,
             accepted,
         }
@@ -97,6 +98,15 @@ impl Downloads {
     /// Whether a file the running step consented to was kept.
     pub fn came_of_step(&self) -> bool {
         self.came.iter().any(|c| c.step == self.step)
+    }
+}
+
+/// The file under a name that is safe anywhere; where it can't be renamed, under its own.
+fn under_safe_name(path: &Path) -> PathBuf {
+    let safe = unused(path, &safe_name(&file_name(path)));
+    match std::fs::rename(path, &safe) {
+        Ok(()) => safe,
+        Err(_) => path.to_owned(),
     }
 }
 
@@ -166,6 +176,7 @@ mod tests {
             other,
             Happening::Download {
                 name: "r\u{e9}sum\u{e9}.csv".into(),
+                path: None,
                 bytes: 1,
                 accepted: false
             }

@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Duration, Instant, sleep};
 
 use crate::agent::{Asking, Model, extract as agent_extract};
+use crate::page::Sought;
 use crate::page::acts;
-use crate::resolve::{self, Query};
+use crate::resolve::{self, Miss, MissKind, Query};
 use crate::scenario::{Extract, Extractor, Scope, Target, Verb};
 
 use super::session::Broker;
@@ -23,6 +24,16 @@ pub struct Found {
     pub value: Value,
     /// "raw text: there is no model", "stopped after 20 pages", …
     pub note: Option<String>,
+}
+
+/// Nothing found by a selector nobody understands is no data.
+fn bad_selector(css: &str) -> BrokerError {
+    BrokerError::Missed(Box::new(Miss {
+        kind: MissKind::NotFound,
+        message: format!("`{css}` is no CSS selector the browser understands"),
+        nearest: Vec::new(),
+        help: None,
+    }))
 }
 
 impl Broker {
@@ -45,12 +56,7 @@ impl Broker {
                 }
                 _ => match self.by_css_spec(extractor).await? {
                     Ok(value) => (value, None),
-                    Err(css) => (
-                        Value::Null,
-                        Some(format!(
-                            "`{css}` is no CSS selector the browser understands"
-                        )),
-                    ),
+                    Err(css) => return Err(bad_selector(&css)),
                 },
             };
             all.push(Found {
@@ -98,28 +104,31 @@ impl Broker {
             let here = match self.by_css_spec(extractor).await? {
                 Ok(Value::Array(here)) => here,
                 Ok(_) => Vec::new(),
-                Err(css) => {
-                    return Ok((
-                        Value::Array(rows),
-                        Some(format!(
-                            "`{css}` is no CSS selector the browser understands"
-                        )),
-                    ));
-                }
+                Err(css) => return Err(bad_selector(&css)),
             };
             let before = here.clone();
             rows.extend(here);
             let observation = self.look().await?;
             let scope = Scope::default();
+            // As a step that clicks it would find it: "Next ›" is near, two of them are no choice.
             let query = Query {
                 target: next,
                 verb: Verb::Click,
                 scope: &scope,
-                near: false,
+                near: true,
                 sentence: false,
             };
-            let Ok(pick) = resolve::resolve(&observation, &query) else {
-                return Ok((Value::Array(rows), None));
+            let found = match resolve::sought(next) {
+                Some(Sought::Css(css)) => self.by_css(&css, &scope).await?,
+                Some(Sought::Text(text)) => self.by_text(&text, &scope).await?,
+                None => resolve::resolve(&observation, &query),
+            };
+            let pick = match found {
+                Ok(pick) => pick,
+                Err(miss) if miss.kind == MissKind::NotFound => {
+                    return Ok((Value::Array(rows), None));
+                }
+                Err(miss) => return Err(BrokerError::Missed(Box::new(miss))),
             };
             if observation.node(pick.id).is_some_and(|n| n.states.disabled) {
                 return Ok((Value::Array(rows), None));

@@ -1,9 +1,12 @@
 //! What happened beside the action, scrubbed and in order.
 
+use std::path::PathBuf;
+
 use url::Url;
 
 use crate::event::Blocked;
 use crate::network::{BlockedRequest, NetEvent};
+use crate::store::names::safe_name;
 
 use super::session::Broker;
 use super::types::Happening;
@@ -13,6 +16,11 @@ impl Broker {
     pub fn happenings(&mut self) -> Vec<Happening> {
         self.drain_network();
         let raw = std::mem::take(&mut self.watch.state().happenings);
+        let left = raw.iter().rev().find_map(|h| match h {
+            Happening::LeftHosts { url } => Some(url.clone()),
+            _ => None,
+        });
+        self.left = left.or(self.left.take());
         raw.into_iter().map(|h| self.scrubbed(h)).collect()
     }
 
@@ -45,10 +53,16 @@ impl Broker {
         while let Ok(event) = self.network.try_recv() {
             match event {
                 NetEvent::Blocked(blocked) => {
+                    // What would allow a request that holds a value is no advice to give.
                     if let Some(suggestion) = &blocked.suggest
                         && !blocked.browser_own
+                        && !self.scrubber.contains(&suggestion.to_string())
                     {
                         self.suggestions.push(suggestion.clone());
+                    }
+                    if blocked.reason == "secret in url" {
+                        // What was stopped on the way to it may hold the beginning of the value.
+                        self.suggestions.clear();
                     }
                     if blocked.reason == "host not listed" && !blocked.browser_own {
                         self.denied = Some(address_of(&blocked));
@@ -57,11 +71,12 @@ impl Broker {
                     more.push(Happening::Blocked(as_event(blocked)));
                 }
                 NetEvent::Wrote {
+                    id,
                     method,
                     address,
                     because,
-                    ..
                 } => {
+                    self.unanswered.insert(id);
                     if because == crate::policy::LOGIN {
                         self.held_was_sent();
                     }
@@ -72,11 +87,20 @@ impl Broker {
                     });
                 }
                 NetEvent::Failed {
-                    address, reason, ..
-                } => self.unreached = Some((address.url, reason)),
-                NetEvent::Started { .. }
-                | NetEvent::Answered { .. }
-                | NetEvent::Finished { .. } => {}
+                    id,
+                    address,
+                    reason,
+                } => {
+                    self.answer_lost |= self.unanswered.remove(&id);
+                    self.unreached = Some((address.url, reason));
+                }
+                NetEvent::Answered { id, .. } | NetEvent::Finished { id, .. } => {
+                    self.unanswered.remove(&id);
+                }
+                NetEvent::Started { method, .. } => {
+                    let reads = matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS");
+                    self.departed += u64::from(!reads);
+                }
             }
         }
         let mut state = self.watch.state();
@@ -110,14 +134,17 @@ impl Broker {
             },
             Happening::Download {
                 name,
+                path,
                 bytes,
                 accepted,
             } => Happening::Download {
                 name: self.shown_name(&name),
+                path: path.map(|path| self.without_values_in_its_name(path)),
                 bytes,
                 accepted,
             },
             Happening::LeftHosts { url } => Happening::LeftHosts { url: clean(url) },
+            Happening::SecretInUrl { host } => Happening::SecretInUrl { host: clean(host) },
             Happening::Wrote {
                 method,
                 url,
@@ -138,6 +165,25 @@ impl Broker {
                 ..blocked
             }),
             other => other,
+        }
+    }
+}
+
+impl Broker {
+    /// A site names what it sends after whom it sends it to. Where the file can't be renamed the search
+    /// for leaks removes it.
+    fn without_values_in_its_name(&self, path: PathBuf) -> PathBuf {
+        let Some(name) = path.file_name().map(|n| n.to_string_lossy().into_owned()) else {
+            return path;
+        };
+        let clean = self.scrubber.clean(&name);
+        if clean == name.as_str() {
+            return path;
+        }
+        let renamed = path.with_file_name(safe_name(&clean));
+        match std::fs::rename(&path, &renamed) {
+            Ok(()) => renamed,
+            Err(_) => path,
         }
     }
 }

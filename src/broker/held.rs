@@ -2,35 +2,127 @@
 //!
 //! Held: structure may be read, no picture, no model, no value. No timer opens it. It ends when the
 //! document that was filled is gone, or when the broker empties the field and proves it: after the step
-//! that sent it to its origin has settled, and before the end is judged. Until then requests to
-//! that origin count as the credential's sign-in.
+//! that sent it to its origin has settled, and before the end is judged. Until then the request that
+//! takes it to that origin counts as the credential's sign-in.
 
+use url::Url;
+
+use crate::page::acts::{Probe, ProbeKind};
 use crate::page::{self, acts};
-use crate::policy::{Origin, WindowId};
+use crate::policy::Origin;
+use crate::secrets::Secret;
 
+use super::entry::Entry;
+use super::hands::{Fit, Prepared};
+use super::login::LoginEnd;
 use super::session::Broker;
-use super::types::BrokerError;
+use super::types::{BrokerError, Unfit};
 
 /// A secret that lies in a document.
 #[derive(Debug)]
 pub(super) struct Held {
     /// Documents loaded when it was filled.
     documents: u64,
-    /// The request that submits it is covered.
-    window: WindowId,
     sent: bool,
 }
 
 impl Broker {
-    pub(super) fn hold(&mut self, origin: Origin) {
-        if let Some(old) = self.by_hand.take() {
-            self.gate().close_window(old.window);
+    /// Fills one secret field the author named. The same checks as for a login; the document is
+    /// protected until it goes away or the secret leaves it.
+    pub(super) async fn fill_secret(
+        &mut self,
+        prepared: &Prepared,
+        credential: &str,
+        field: &str,
+    ) -> Fit<Vec<String>> {
+        let wrong = |why: String| Ok(Err(Unfit::WrongKind { why }));
+        let Some(record) = self.credentials.get(credential) else {
+            return wrong(format!("credential {credential} is not loaded"));
+        };
+        let Some(bound) = record.origin.as_deref().and_then(|o| Origin::parse(o).ok()) else {
+            return wrong(format!("credential {credential} has no usable origin"));
+        };
+        let Some(value) = record.fields.get(field).map(Secret::duplicate) else {
+            return wrong(format!("credential {credential} has no field {field}"));
+        };
+        let secret_field = field != "username";
+        let at = prepared.id.node as i64;
+        let probe = Probe {
+            kind: ProbeKind::Login,
+            username: -1,
+            password: at,
+            codes: Vec::new(),
+            held: 0,
+            passwords: 1,
+            new_passwords: 0,
+        };
+        if prepared.id.document != 0 {
+            return Ok(Err(Unfit::WrongOrigin {
+                why: format!("{credential} is never filled into a frame of another origin"),
+            }));
         }
-        let window = self.gate().open_login(origin);
+        let action = match self.check_form(&bound, &probe, credential).await? {
+            Ok(way) => way.map(|way| way.goes_to),
+            Err(LoginEnd::WrongOrigin { credential, page }) => {
+                return Ok(Err(Unfit::WrongOrigin {
+                    why: format!("{credential}, but {page}"),
+                }));
+            }
+            Err(LoginEnd::UnsafeForm { why }) => return wrong(why),
+            Err(_) => return wrong("the form can't be filled safely".into()),
+        };
+        if secret_field {
+            acts::protect(
+                &self.realm(),
+                &prepared.context,
+                prepared.id.generation,
+                &[prepared.id.node],
+                true,
+            )
+            .await?;
+            self.entering(&bound);
+        }
+        let mut entry = Entry {
+            broker: self,
+            bound: &bound,
+            credential,
+        };
+        let typed = match secret_field {
+            true => entry.type_into(prepared.id, &value).await,
+            false => entry.type_name(prepared.id, &value).await,
+        };
+        let unfit = match typed {
+            Ok(None) => None,
+            Ok(Some(LoginEnd::WrongOrigin { credential, page })) => Some(Unfit::WrongOrigin {
+                why: format!("{credential}, but {page}"),
+            }),
+            Ok(Some(LoginEnd::UnsafeForm { why })) => Some(Unfit::WrongKind { why }),
+            Ok(Some(_)) => Some(Unfit::WrongKind {
+                why: "the focus moved away while it was typed; what was typed was removed again"
+                    .into(),
+            }),
+            Err(error) => {
+                self.entered();
+                let _ = self.clear().await;
+                return Err(error);
+            }
+        };
+        if let Some(unfit) = unfit {
+            self.entered();
+            self.clear().await?;
+            return Ok(Err(unfit));
+        }
+        if secret_field {
+            self.hold(bound, action, &value);
+        }
+        Ok(Ok(Vec::new()))
+    }
+
+    fn hold(&mut self, origin: Origin, action: Option<Url>, value: &Secret) {
+        self.cover(&origin, action, value);
         self.held = true;
         self.by_hand = Some(Held {
             documents: self.documents_loaded(),
-            window,
             sent: false,
         });
     }
@@ -68,9 +160,9 @@ impl Broker {
         Ok(())
     }
 
-    fn end_window(&mut self) {
-        if let Some(held) = self.by_hand.take() {
-            self.gate().close_window(held.window);
+    pub(super) fn end_window(&mut self) {
+        if self.by_hand.take().is_some() {
+            self.entered();
         }
     }
 

@@ -2,14 +2,17 @@
 //!
 //! Not `Clone`, `&mut self`, no getter for the driver: whoever wants something done to a page asks
 //! here. The broker acts only on an offered node of its latest observation; a stale one is refused;
-//! a hit test at act time guards it. Secret entry ([`login`]) borrows the broker whole, so that a
+//! a hit test at act time guards it. Secret entry ([`entry`]) borrows the broker whole, so that a
 //! picture, a model call or a read of text inside it does not compile.
 
+mod cover;
 mod covers;
 mod downloads;
 mod effect;
+mod entry;
 mod extract;
 mod fields;
+mod form;
 mod going;
 mod hands;
 mod happen;
@@ -17,6 +20,7 @@ mod held;
 mod kept;
 mod lists;
 mod login;
+mod outcome;
 mod pictures;
 mod places;
 mod service;

@@ -56,10 +56,8 @@ impl Broker {
         scope: &Scope,
         chooser: Chooser,
     ) -> Result<Result<Pick, Miss>, BrokerError> {
-        let observation = match self.last() {
-            Some(last) => last,
-            None => self.look().await?,
-        };
+        self.seek(&scope.within);
+        let observation = self.seen().await?;
         let words = match chooser {
             Chooser::Css => format!("element matching {what}"),
             _ => format!("text \"{}\"", visible(what)),

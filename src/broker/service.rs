@@ -3,6 +3,9 @@
 //! Facts are read by attribute in the sandbox; a page can change them, but not so that the digest of
 //! an approved action stays the same.
 
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
 use url::Url;
 
 use crate::page::acts::{self, FormFacts};
@@ -28,7 +31,12 @@ impl Broker {
     pub async fn form_of(&self, id: NodeId) -> Result<Option<FormFacts>, BrokerError> {
         let context = self.document_of(id)?;
         match acts::form_facts(&self.realm(), &context, id).await {
-            Ok(facts) => Ok(facts),
+            Ok(facts) => Ok(facts.map(|mut facts| {
+                for field in &mut facts.fields {
+                    field.shown = self.scrubber.clean(&field.shown).as_str().to_owned();
+                }
+                facts
+            })),
             Err(ReadError::Call(CallFault::Gone(_))) => Err(BrokerError::Stale),
             Err(error) => Err(error.into()),
         }
@@ -65,6 +73,25 @@ impl Broker {
 
     pub fn withdraw(&mut self) {
         self.gate().withdraw();
+    }
+
+    /// Waits for the answer to every declared write under way; `false` when one has none by then, or
+    /// never will.
+    pub async fn writes_answered(&mut self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        loop {
+            self.drain_network();
+            if self.unanswered.is_empty() || Instant::now() >= until {
+                return self.unanswered.is_empty() && !std::mem::take(&mut self.answer_lost);
+            }
+            sleep(Duration::from_millis(25)).await;
+        }
+    }
+
+    /// Where a document outside the list was seen since the last call: a tab that is closed at once
+    /// may never have asked the proxy.
+    pub fn left_hosts(&mut self) -> Option<Url> {
+        Url::parse(&self.left.take()?).ok()
     }
 
     /// Adds one host to this session's list, by approval only (R75).

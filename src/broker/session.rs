@@ -16,7 +16,7 @@ use crate::driver::{
 use crate::network::{NetEvent, Proxy};
 use crate::page::{self, NodeId, Observation};
 use crate::policy::{AllowSet, Gate, WindowId};
-use crate::scenario::{Act, DialogAnswer, Step};
+use crate::scenario::{Act, DialogAnswer, Step, Target};
 use crate::secrets::{Credential, Scrubber};
 
 use super::types::{Answer, BrokerError, Limits};
@@ -40,7 +40,7 @@ pub struct Setup {
     /// Knows all of the run, for what is searched at its end: codes made on the way go here too.
     pub run_scrubber: Scrubber,
     /// Controls to cover, with the word that stands for them.
-    pub masks: Vec<(crate::scenario::Target, String)>,
+    pub masks: Vec<(Target, String)>,
     pub credentials: BTreeMap<String, Credential>,
     pub viewport: (u32, u32),
     pub locale: Option<String>,
@@ -62,13 +62,15 @@ pub struct Broker {
     pub(super) allow: AllowSet,
     pub(super) scrubber: Scrubber,
     pub(super) run_scrubber: Scrubber,
-    pub(super) masks: Vec<(crate::scenario::Target, String)>,
+    pub(super) masks: Vec<(Target, String)>,
     pub(super) credentials: BTreeMap<String, Credential>,
     pub(super) limits: Limits,
     /// What the running step says it may take.
     step_time: Option<Duration>,
     pub(super) generation: u32,
     pub(super) last: Option<Arc<Observation>>,
+    /// What reads look for beside the elements worth naming.
+    sought: Vec<page::Sought>,
     /// Where scrubbed secrets stand in the latest read's documents, for masks.
     pub(super) marks: Vec<Vec<u32>>,
     /// Elements to cover in pictures, by document, with the reason.
@@ -78,12 +80,22 @@ pub struct Broker {
     pub(super) held: bool,
     /// The latest request the proxy refused because its host is not listed.
     pub(super) denied: Option<String>,
+    /// The request of an entered credential that may leave.
+    pub(super) covered: Option<WindowId>,
+    /// Requests that left and were no mere reads, so far.
+    pub(super) departed: u64,
     /// What was filled by hand and is still held.
     pub(super) by_hand: Option<super::held::Held>,
     /// How far scrollable lists were searched for a missing name.
     pub(super) searched: super::places::Search,
     pub(super) volatile: std::collections::HashSet<String>,
     pub(super) must_stop: bool,
+    /// Declared writes under way that have no answer yet.
+    pub(super) unanswered: std::collections::BTreeSet<u64>,
+    /// One of them will never have one.
+    pub(super) answer_lost: bool,
+    /// Where a document outside the list was last seen.
+    pub(super) left: Option<String>,
     /// Something was done since the page last settled.
     pub(super) acted: bool,
     pub(super) suggestions: Vec<crate::policy::Suggestion>,
@@ -204,15 +216,21 @@ impl Broker {
             step_time: None,
             generation: 0,
             last: None,
+            sought: Vec::new(),
             marks: Vec::new(),
             covers: super::covers::Covers::default(),
             window: None,
             held: false,
             denied: None,
+            covered: None,
+            departed: 0,
             by_hand: None,
             searched: super::places::Search::default(),
             volatile: std::collections::HashSet::new(),
             must_stop: false,
+            unanswered: std::collections::BTreeSet::new(),
+            answer_lost: false,
+            left: None,
             acted: false,
             suggestions: Vec::new(),
             unreached: None,
@@ -329,6 +347,11 @@ impl Broker {
             .collect()
     }
 
+    /// WebSockets that were opened so far: what they say is judged by nobody.
+    pub fn sockets(&self) -> Vec<crate::network::SocketCount> {
+        self.proxy.sockets()
+    }
+
     pub fn suggestions(&self) -> &[crate::policy::Suggestion] {
         &self.suggestions
     }
@@ -368,6 +391,22 @@ impl Broker {
         self.watch.state().documents
     }
 
+    /// What the next reads have to find for these targets, in place of what was sought before.
+    pub fn seek<'a>(&mut self, targets: impl IntoIterator<Item = &'a Target>) {
+        self.sought = targets
+            .into_iter()
+            .filter_map(crate::resolve::sought)
+            .collect();
+    }
+
+    /// The latest read, or a fresh one where that was not asked for what is sought now.
+    pub async fn seen(&mut self) -> Result<Arc<Observation>, BrokerError> {
+        match self.last() {
+            Some(last) if self.sought.iter().all(|s| last.sought.contains(s)) => Ok(last),
+            _ => self.look().await,
+        }
+    }
+
     /// Reads the page afresh. A document that goes away in the middle is waited for.
     pub async fn look(&mut self) -> Result<Arc<Observation>, BrokerError> {
         let began = Instant::now();
@@ -383,6 +422,7 @@ impl Broker {
                 generation: self.generation,
                 scrub: &scrub,
                 allowed: &may,
+                sought: &self.sought,
             };
             let realm = self.realm();
             let reading = page::observe(&realm, self.tab.id(), &wave);
@@ -390,8 +430,9 @@ impl Broker {
                 Some(Ok(page::Reading {
                     mut observation,
                     marks,
+                    styled,
                 })) => {
-                    self.covers = self.hide_masked(&mut observation).await?;
+                    self.covers = self.hide_masked(&mut observation, &styled).await?;
                     if self.held {
                         without_values(&mut observation);
                     }

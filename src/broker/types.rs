@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::page::{NodeId, Rect};
+use crate::resolve::Miss;
 
 /// The closed set of things that can be done to a page (R34). A step is reduced to these.
 #[derive(Debug, Clone, PartialEq)]
@@ -184,6 +185,8 @@ pub enum Happening {
     TooManyTabs,
     Download {
         name: String,
+        /// Where it lies, if it was kept.
+        path: Option<std::path::PathBuf>,
         bytes: u64,
         accepted: bool,
     },
@@ -259,6 +262,9 @@ pub enum BrokerError {
     Stale,
     #[error("the page interferes with reading: {0}")]
     PageInterferes(String),
+    /// What a broker looks for on its own (the next page of an extraction) has no one match.
+    #[error("{}", .0.message)]
+    Missed(Box<Miss>),
     #[error("{0}")]
     Other(String),
 }

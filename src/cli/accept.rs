@@ -7,7 +7,7 @@ use crate::snapshot;
 
 use super::args::AcceptArgs;
 use super::exit;
-use super::known::known_secrets;
+use super::known::{self, known_secrets};
 use super::say::Say;
 use super::settings::Effective;
 
@@ -21,17 +21,7 @@ pub fn accept(args: &AcceptArgs, say: &Say) -> i32 {
     };
     let (scrubber, _) = known_secrets(&effective);
     let scanner = Scanner::new(&scrubber);
-    // Nothing is approved that holds a known value, in body, header or name (case 086).
-    let clean = |path: &Path, bytes: &[u8]| match scanner
-        .scan_bytes(&path.to_string_lossy(), bytes)
-        .first()
-    {
-        None => Ok(()),
-        Some(hit) => Err(format!(
-            "it holds a value of {} (as {})",
-            hit.credential, hit.form
-        )),
-    };
+    let clean = |path: &Path, bytes: &[u8]| known::clean(&scanner, path, bytes);
     match snapshot::accept_checked(&effective.root, &args.scenarios, None, &clean) {
         Ok(accepted) if accepted.is_empty() => {
             say.line("nothing is pending");

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 
 use super::examples;
 
@@ -102,6 +102,12 @@ pub enum Command {
     Man,
 }
 
+/// A share of all attempts. 0 gates nothing, and above 1 nothing passes.
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate| (0.0..=1.0).contains(rate));
+    rate.ok_or_else(|| "write a number from 0 to 1, such as 0.9".into())
+}
+
 #[derive(Debug, Args)]
 pub struct InitArgs {
     /// Address the first scenario starts at
@@ -138,7 +144,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "K/N", help_heading = "Selection")]
     pub shard: Option<String>,
     /// How many scenarios run at a time
-    #[arg(long, short, value_name = "N", help_heading = "How it runs")]
+    #[arg(long, short, value_name = "N", value_parser = value_parser!(u32).range(1..), help_heading = "How it runs")]
     pub jobs: Option<u32>,
     /// Run a failed scenario again, at most so often; never after a write was sent
     #[arg(long, value_name = "N", help_heading = "How it runs")]
@@ -147,12 +153,13 @@ pub struct RunArgs {
     #[arg(long, help_heading = "How it runs")]
     pub fail_on_flaky: bool,
     /// Run each scenario so often and report the pass rate with its 95 % interval
-    #[arg(long, value_name = "N", help_heading = "How it runs")]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), help_heading = "How it runs")]
     pub repeat: Option<u32>,
     /// Lowest acceptable lower bound of the pass rate
     #[arg(
         long,
         value_name = "RATE",
+        value_parser = rate,
         requires = "repeat",
         help_heading = "How it runs"
     )]
@@ -257,7 +264,7 @@ pub struct ReviewArgs {
     /// Open a local page with texts and pictures side by side instead of asking here
     #[arg(long, conflicts_with = "prune")]
     pub web: bool,
-    /// Remove pending files and snapshots without a scenario
+    /// Remove snapshots whose scenario is gone, approved and pending; what else is pending stays
     #[arg(long)]
     pub prune: bool,
     /// Suite folder, instead of the nearest one upwards

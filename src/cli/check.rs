@@ -47,9 +47,9 @@ pub fn check(args: &CheckArgs, say: &Say) -> i32 {
         for item in snapshot::pending(&suite.root) {
             waiting.push(
                 Problem::error(format!(
-                    "snapshots/{}: a pending {} waits for review",
+                    "snapshots/{}: {}",
                     item.id,
-                    item.kind.word()
+                    item.kind.pending_words()
                 ))
                 .help("`rehearsal review`, or `rehearsal accept`"),
             );

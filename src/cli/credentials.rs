@@ -19,7 +19,13 @@ pub fn credentials(command: &CredentialsCommand, say: &Say) -> i32 {
     };
     match carry_out(command, &vault, say) {
         Ok(code) => code,
-        Err(Trouble::Vault(error)) => say.fail(exit::ENVIRONMENT, &error.to_string()),
+        Err(Trouble::Vault(error)) => {
+            let code = match error.is_of_what_was_asked() {
+                true => exit::USAGE,
+                false => exit::ENVIRONMENT,
+            };
+            say.fail(code, &error.to_string())
+        }
         Err(Trouble::Said(code, message)) => say.fail(code, &message),
     }
 }
@@ -40,6 +46,8 @@ fn carry_out(command: &CredentialsCommand, vault: &Vault, say: &Say) -> Result<i
         CredentialsCommand::Add { name, origin, totp } => {
             let origin = origin::canonical(origin)
                 .map_err(|e| Trouble::Said(exit::USAGE, format!("--origin {e}")))?;
+            // Before anything is asked: a person types no password for nothing.
+            vault.may_add(name)?;
             if !vault.exists() {
                 vault.create()?;
             }
@@ -78,6 +86,7 @@ fn carry_out(command: &CredentialsCommand, vault: &Vault, say: &Say) -> Result<i
             Ok(exit::PASSED)
         }
         CredentialsCommand::Rotate { name } => {
+            vault.may_rotate(name, "password")?;
             let value = ask("New password: ")?;
             vault.rotate(name, "password", &value)?;
             say.line(&format!("{name} has a new password"));

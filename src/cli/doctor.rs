@@ -1,6 +1,6 @@
 //! `rehearsal doctor`: what is installed, what is missing, what is in force.
 
-use crate::agent::{Model, Tape};
+use crate::agent::{MAX_TOKENS, Model, Tape};
 use crate::driver::find;
 
 use super::args::DoctorArgs;
@@ -11,14 +11,20 @@ use super::settings::Effective;
 pub async fn doctor(args: DoctorArgs, say: Say) -> i32 {
     let mut code = exit::PASSED;
     say.line(&format!("rehearsal {}", env!("CARGO_PKG_VERSION")));
-    let effective = match Effective::find(args.suite.as_deref()) {
-        Ok(effective) => effective,
-        Err(problems) => {
-            // The machine can be looked at without a suite.
+    // The machine can be looked at without a suite, and with one whose settings are wrong.
+    let effective = match Effective::search(args.suite.as_deref()) {
+        Ok(Some(effective)) => {
+            say.line(&format!("\nsuite      {}", effective.root.display()));
+            effective
+        }
+        Ok(None) => {
             say.line("\nsuite      none here");
-            for problem in &problems {
-                say.line(&format!("           {}", problem.message));
-            }
+            Effective::without_suite()
+        }
+        Err(problems) => {
+            say.line("\nsuite      its settings can't be used; what follows is without them");
+            say.problems(&problems);
+            code = exit::USAGE;
             Effective::without_suite()
         }
     };
@@ -26,7 +32,7 @@ pub async fn doctor(args: DoctorArgs, say: Say) -> i32 {
     match effective.launch(&args.browser) {
         Err(problem) => {
             say.problem(&problem);
-            code = exit::USAGE;
+            code = exit::gravest([code, exit::USAGE]);
         }
         Ok((_, Some(address))) => {
             say.line(&format!("  webdriver  {address}"));
@@ -39,7 +45,7 @@ pub async fn doctor(args: DoctorArgs, say: Say) -> i32 {
         ) {
             Err(error) => {
                 say.line(&format!("  missing    {error}"));
-                code = exit::ENVIRONMENT;
+                code = exit::gravest([code, exit::ENVIRONMENT]);
             }
             Ok(found) => {
                 say.line(&format!("  driver     {}", found.driver.display()));
@@ -47,7 +53,7 @@ pub async fn doctor(args: DoctorArgs, say: Say) -> i32 {
                 match found.versions().await {
                     Err(error) => {
                         say.line(&format!("  versions   {error}"));
-                        code = exit::ENVIRONMENT;
+                        code = exit::gravest([code, exit::ENVIRONMENT]);
                     }
                     Ok(versions) => match found.compare(&versions) {
                         Ok(()) => say.line(&format!(
@@ -56,7 +62,7 @@ pub async fn doctor(args: DoctorArgs, say: Say) -> i32 {
                         )),
                         Err(error) => {
                             say.line(&format!("  versions   {error}"));
-                            code = exit::ENVIRONMENT;
+                            code = exit::gravest([code, exit::ENVIRONMENT]);
                         }
                     },
                 }
@@ -77,11 +83,15 @@ pub async fn doctor(args: DoctorArgs, say: Say) -> i32 {
     match super::run::model_settings(&effective) {
         Err(problem) => {
             say.line(&format!("  {}", problem.message));
-            code = exit::USAGE;
+            code = exit::gravest([code, exit::USAGE]);
         }
         Ok(None) => say.line("  none       set OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY, or [model] in rehearsal.toml"),
         Ok(Some(settings)) => {
             say.line(&format!("  {}", settings.shown()));
+            say.line(&format!(
+                "  replies    of {} tokens at most; {MAX_TOKENS} sets another limit",
+                settings.max_tokens
+            ));
             if args.model {
                 code = exit::gravest([code, probe(settings, &say).await]);
             }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use zeroize::Zeroizing;
 
 use crate::secrets::Vault;
-use crate::serve::{Handed, Words, address_of, take};
+use crate::serve::{Handed, Words, take};
 
 use super::args::DraftArgs;
 use super::exit;
@@ -31,16 +31,15 @@ pub fn draft(args: &DraftArgs, say: &Say) -> i32 {
         Ok(taken) => taken,
         Err(error) => return say.fail(exit::USAGE, &error.to_string()),
     };
+    // Before anything is kept: a text without a site is no request.
+    let Some(yaml) = taken.scenario() else {
+        return say.fail(exit::USAGE, "the text names no site; add its address");
+    };
     if let Some(handed) = &taken.credential
         && let Err((code, why)) = keep(handed)
     {
         return say.fail(code, &why);
     }
-    let Some(site) = taken.site else {
-        return say.fail(exit::USAGE, "the text names no site; add its address");
-    };
-    let credentials: Vec<&str> = taken.credential.iter().map(|c| c.name.as_str()).collect();
-    let yaml = scenario(&taken.text, &address_of(&site), &credentials);
     match &args.out {
         None => say.line(yaml.trim_end()),
         Some(path) => {
@@ -92,39 +91,5 @@ fn keep(handed: &Handed) -> Result<(), (i32, String)> {
     }
     let vault = Vault::of_user(|name| std::env::var_os(name).map(PathBuf::from))
         .ok_or_else(|| environment("there is no place for a vault: set HOME".into()))?;
-    let kept = |e: crate::secrets::VaultError| environment(e.to_string());
-    if !vault.exists() {
-        vault.create().map_err(kept)?;
-    }
-    let mut fields = std::collections::BTreeMap::new();
-    fields.insert("password".to_owned(), handed.password.duplicate());
-    if let Some(username) = &handed.username {
-        fields.insert("username".to_owned(), username.duplicate());
-    }
-    vault
-        .add(&handed.name, &handed.origin, fields)
-        .map_err(kept)
-}
-
-/// Text goes in as JSON strings, which YAML reads as they are.
-fn scenario(goal: &str, start: &str, credentials: &[&str]) -> String {
-    let goal = if goal.is_empty() { "Sign in." } else { goal };
-    // A goal is text, not a place for variables.
-    let goal = goal.replace("$(", "$ (");
-    let name: String = goal
-        .split(['.', ';', '\n'])
-        .next()
-        .unwrap_or(&goal)
-        .chars()
-        .take(60)
-        .collect();
-    let text = |t: &str| serde_json::Value::from(t).to_string();
-    let mut yaml = format!("name: {}\nstart: {}\n", text(name.trim()), text(start));
-    if !credentials.is_empty() {
-        yaml.push_str(&format!("credentials: [{}]\n", credentials.join(", ")));
-    }
-    yaml.push_str(&format!("goal: {}\n", text(&goal)));
-    yaml.push_str("# How the page must look when it is done; make it say more than an address.\n");
-    yaml.push_str("expect:\n  - url: \"**\"\n");
-    yaml
+    handed.keep(&vault).map_err(|e| environment(e.to_string()))
 }

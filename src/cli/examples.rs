@@ -38,7 +38,7 @@ Examples:
   rehearsal review                    one after the other: a to accept, r to reject, s to skip
   rehearsal review orders/refund
   rehearsal review --web              the same on a local page, pictures side by side
-  rehearsal review --prune            also remove snapshots no scenario owns";
+  rehearsal review --prune            remove the snapshots no scenario owns";
 
 pub const LOOK: &str = "\
 Examples:

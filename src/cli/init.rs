@@ -1,7 +1,9 @@
 //! `rehearsal init`: a suite with a first scenario for an address.
 
 use crate::policy;
+use crate::scenario::Suite;
 use crate::store;
+use crate::text::Problem;
 
 use super::args::InitArgs;
 use super::exit;
@@ -15,13 +17,18 @@ pub fn init(args: &InitArgs, say: &Say) -> i32 {
     let root = &args.dir;
     let scenario = root.join("scenarios/first.yaml");
     if scenario.exists() {
-        return say.fail(
-            exit::USAGE,
-            &format!(
-                "{} is there already; nothing was changed",
-                scenario.display()
-            ),
-        );
+        let scenario = scenario.display();
+        let why = format!("{scenario} is there already; nothing was changed");
+        return say.fail(exit::USAGE, &why);
+    }
+    let ids = Suite::load(root).ids;
+    if let Some(one) = ids.first() {
+        let problem = Problem::error(format!(
+            "{} is a suite already, with {one} and whatever else it holds; nothing was changed",
+            root.join("scenarios").display()
+        ));
+        say.problem(&problem.help("make another one elsewhere with `--dir FOLDER`"));
+        return exit::USAGE;
     }
     let files = [
         (root.join("rehearsal.toml"), SETTINGS.to_owned()),

@@ -1,8 +1,8 @@
 //! The values of every credential a suite's files name, as far as they can be loaded here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::secrets::{Scrubber, Sources, Vault};
+use crate::secrets::{Scanner, Scrubber, Sources, Vault};
 
 use super::settings::Effective;
 
@@ -31,4 +31,15 @@ pub fn known_secrets(effective: &Effective) -> (Scrubber, usize) {
         }
     }
     (scrubber, known)
+}
+
+/// Refuses what holds a known value, in body, header or name: nothing is approved with one (case 086).
+pub fn clean(scanner: &Scanner, path: &Path, bytes: &[u8]) -> Result<(), String> {
+    match scanner.scan_bytes(&path.to_string_lossy(), bytes).first() {
+        None => Ok(()),
+        Some(hit) => Err(format!(
+            "it holds a value of {} (as {})",
+            hit.credential, hit.form
+        )),
+    }
 }

@@ -21,6 +21,7 @@ const BARRED: &[&str] = &[
     "h2",
     "age",
     "tower",
+    "rmcp",
 ];
 
 /// `-v` shows what is done, `-vv` how; `RUST_LOG` narrows or widens, but never the barred ones.
@@ -38,6 +39,7 @@ pub fn start(verbose: u8) {
     let layer = fmt::layer()
         .with_writer(std::io::stderr)
         .without_time()
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_filter(wanted)
         .with_filter(barred);
     // Set twice only where tests call main in one process.

@@ -31,10 +31,27 @@ use args::{Cli, Command};
 /// Exit codes of the language document.
 pub use crate::report::exit;
 
-const MISREAD_CREDENTIALS: &str = "\
-error: this `rehearsal credentials` command can't be read as it stands
-  = help: no value is ever an argument: user name and password are asked for without echo
-  = help: `rehearsal credentials --help` shows what there is";
+/// What is wrong with a `credentials` command, in words of ours alone: what stands there too much may
+/// be a secret, and is not said again (R12).
+fn misread_credentials(error: &clap::Error) -> String {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let what = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        // Arguments as we declare them, not as they were written.
+        (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(missing))) => {
+            format!("it lacks {}", missing.join(" and "))
+        }
+        (ErrorKind::UnknownArgument, _) => "it has an argument too many".to_owned(),
+        (ErrorKind::InvalidSubcommand | ErrorKind::MissingSubcommand, _) => {
+            "it must go on with add, list, remove, rotate or test".to_owned()
+        }
+        _ => "it can't be read as it stands".to_owned(),
+    };
+    format!(
+        "error: this `rehearsal credentials` command can't be run: {what}\n  \
+         = help: no value is ever an argument: user name and password are asked for without echo\n  \
+         = help: `rehearsal credentials --help` shows what there is"
+    )
+}
 
 /// Runs the program; the answer is its exit code.
 pub fn main() -> i32 {
@@ -49,7 +66,7 @@ pub fn main() -> i32 {
             };
             if error.use_stderr() && std::env::args().any(|arg| arg == "credentials") {
                 // What stands there too much may be a secret: it is not said again (R12).
-                let _ = writeln!(std::io::stderr(), "{MISREAD_CREDENTIALS}");
+                let _ = writeln!(std::io::stderr(), "{}", misread_credentials(&error));
             } else {
                 let _ = error.print();
             }

@@ -13,9 +13,11 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 
 use crate::secrets::Scanner;
-use crate::snapshot::{self, Item, Kind, ReviewItem};
+use crate::snapshot::{self, Item, Kind, PictureChange, ReviewItem, SnapshotError};
 
 use super::exit;
+use super::known;
+use super::review::{NO_DIFFERENCE, Volatile};
 use super::say::Say;
 
 struct Page {
@@ -24,6 +26,7 @@ struct Page {
     key: String,
     port: u16,
     scanner: Scanner,
+    volatile: Volatile,
 }
 
 #[derive(Deserialize)]
@@ -33,7 +36,7 @@ struct Verdict {
     verdict: String,
 }
 
-pub async fn serve(root: &Path, scanner: Scanner, say: Say) -> i32 {
+pub async fn serve(root: &Path, scanner: Scanner, volatile: Volatile, say: Say) -> i32 {
     let listener = match tokio::net::TcpListener::bind(("127.0.0.1", 0)).await {
         Ok(listener) => listener,
         Err(error) => {
@@ -54,6 +57,7 @@ pub async fn serve(root: &Path, scanner: Scanner, say: Say) -> i32 {
         key: key.clone(),
         port,
         scanner,
+        volatile,
     });
     let app = Router::new()
         .route("/{key}/", get(overview))
@@ -77,6 +81,12 @@ pub async fn serve(root: &Path, scanner: Scanner, say: Say) -> i32 {
 }
 
 impl Page {
+    fn items(&self) -> Result<Vec<ReviewItem>, SnapshotError> {
+        snapshot::items(&self.root, snapshot::pending(&self.root), &|id| {
+            self.volatile.of(id)
+        })
+    }
+
     fn may(&self, key: &str, headers: &HeaderMap) -> bool {
         let own = [
             format!("127.0.0.1:{}", self.port),
@@ -110,7 +120,7 @@ async fn overview(
     if !page.may(&key, &headers) {
         return nothing();
     }
-    match snapshot::items(&page.root) {
+    match page.items() {
         Ok(items) => safe(Html(render(&items))),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
@@ -123,7 +133,8 @@ fn safe(html: Html<String>) -> Response {
         [
             (header::CONTENT_SECURITY_POLICY, policy),
             (header::CACHE_CONTROL, "no-store"),
-            (header::REFERRER_POLICY, "no-referrer"),
+            // Without any referrer a browser sends its forms with `Origin: null`, which is nobody's.
+            (header::REFERRER_POLICY, "same-origin"),
         ],
         html,
     )
@@ -147,14 +158,7 @@ async fn decide(
         kind,
     };
     let done = if verdict.verdict == "accept" {
-        let clean = |path: &Path, bytes: &[u8]| match page
-            .scanner
-            .scan_bytes(&path.to_string_lossy(), bytes)
-            .first()
-        {
-            None => Ok(()),
-            Some(hit) => Err(format!("it holds a value of {}", hit.credential)),
-        };
+        let clean = |path: &Path, bytes: &[u8]| known::clean(&page.scanner, path, bytes);
         snapshot::accept_checked(
             &page.root,
             std::slice::from_ref(&item.id),
@@ -183,19 +187,16 @@ async fn picture(
     let Some((id, name)) = path.rsplit_once('/') else {
         return nothing();
     };
-    let items = snapshot::items(&page.root).unwrap_or_default();
-    let change = items
+    let items = page.items().unwrap_or_default();
+    let file = items
         .iter()
         .filter(|i| i.id == id)
         .flat_map(|i| &i.pictures)
-        .find(|p| p.name == name);
-    let file = change.and_then(|c| {
-        if side == "approved" {
-            c.approved.as_ref()
-        } else {
-            c.pending.as_ref()
-        }
-    });
+        .filter_map(|p| match side.as_str() {
+            "approved" => p.approved.as_ref(),
+            _ => p.pending.as_ref(),
+        })
+        .find(|file| file.ends_with(name));
     match file.and_then(|f| std::fs::read(f).ok()) {
         Some(bytes) => (
             [
@@ -217,34 +218,13 @@ fn render(items: &[ReviewItem]) -> String {
     for item in items {
         let (id, kind) = (escape(&item.id), item.kind.word());
         body.push_str(&format!("<article aria-labelledby=\"{id}-{kind}\"><h2 id=\"{id}-{kind}\">{id} <small>{kind}</small></h2>"));
-        body.push_str("<pre>");
-        for line in item.diff.lines() {
-            let class = match line.as_bytes().first() {
-                Some(b'+') => "added",
-                Some(b'-') => "removed",
-                _ => "same",
-            };
-            body.push_str(&format!(
-                "<span class=\"{class}\">{}</span>\n",
-                escape(line)
-            ));
+        if item.diff.is_empty() {
+            body.push_str(&format!("<p>{NO_DIFFERENCE}</p>"));
+        } else {
+            body.push_str(&difference(&item.diff));
         }
-        body.push_str("</pre>");
-        for picture in &item.pictures {
-            let name = escape(&picture.name);
-            let side = |side: &str, there: bool| match there {
-                true => format!(
-                    "<figure><img src=\"picture/{side}/{id}/{name}\" alt=\"{name}, {side}\" loading=\"lazy\"><figcaption>{side}</figcaption></figure>"
-                ),
-                false => {
-                    format!("<figure><p>not there</p><figcaption>{side}</figcaption></figure>")
-                }
-            };
-            body.push_str(&format!(
-                "<section class=\"pair\" aria-label=\"{name}\">{}{}</section>",
-                side("approved", picture.approved.is_some()),
-                side("pending", picture.pending.is_some())
-            ));
+        for change in &item.pictures {
+            body.push_str(&pair(&id, change));
         }
         for (verdict, label) in [("accept", "Accept"), ("reject", "Reject")] {
             body.push_str(&format!(
@@ -258,6 +238,44 @@ fn render(items: &[ReviewItem]) -> String {
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>Review: {} pending</title><style>{STYLE}</style></head><body><main><h1>Review</h1><p>{} pending</p>{body}</main></body></html>",
         items.len(),
         items.len()
+    )
+}
+
+fn difference(diff: &str) -> String {
+    let mut html = String::from("<pre>");
+    for line in diff.lines() {
+        let class = match line.as_bytes().first() {
+            Some(b'+') => "added",
+            Some(b'-') => "removed",
+            _ => "same",
+        };
+        html.push_str(&format!(
+            "<span class=\"{class}\">{}</span>\n",
+            escape(line)
+        ));
+    }
+    html.push_str("</pre>");
+    html
+}
+
+/// Approved and pending side by side; `id` is escaped.
+fn pair(id: &str, change: &PictureChange) -> String {
+    let side = |side: &str, file: Option<&PathBuf>| {
+        let shown = match file.and_then(|f| f.file_name()) {
+            Some(name) => {
+                let name = escape(&name.to_string_lossy());
+                format!(
+                    "<img src=\"picture/{side}/{id}/{name}\" alt=\"{name}, {side}\" loading=\"lazy\">"
+                )
+            }
+            None => "<p>not there</p>".to_owned(),
+        };
+        format!("<figure>{shown}<figcaption>{side}</figcaption></figure>")
+    };
+    format!(
+        "<section class=\"pair\">{}{}</section>",
+        side("approved", change.approved.as_ref()),
+        side("pending", change.pending.as_ref())
     )
 }
 

@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::agent::{Model, ModelSettings, ModelTable, Tape};
-use crate::event::{Event, RunStarted, What};
+use crate::agent::{Model, ModelSettings, Tape};
+use crate::event::{Event, What};
 use crate::network::{Authority, Trust, UpstreamProxy};
 use crate::plan::{self, Confirmed, Plan, Shard, Wishes};
 use crate::report::{self, Console, Options, Outputs, Style};
@@ -82,28 +82,8 @@ fn prepare(args: &RunArgs, say: &Say) -> Result<Option<Ready>, i32> {
         return Err(code);
     }
     let (launch, webdriver) = effective.launch(&args.browser).map_err(|p| usage(&[p]))?;
-    let network = |e: crate::network::NetworkError| say.fail(exit::USAGE, &e.to_string());
-    let ca_file = match &effective.file.network.ca_file {
-        None => None,
-        Some(path) => {
-            let path = effective.root.join(path);
-            Some(std::fs::read(&path).map_err(|e| {
-                say.fail(
-                    exit::USAGE,
-                    &format!("[network] ca_file {}: {e}", path.display()),
-                )
-            })?)
-        }
-    };
-    let trust = Trust::system(ca_file.as_deref()).map_err(network)?;
-    let upstream = effective
-        .file
-        .network
-        .upstream
-        .as_deref()
-        .map(UpstreamProxy::parse)
-        .transpose()
-        .map_err(network)?;
+    let trust = effective.trust().map_err(|p| usage(&[p]))?;
+    let upstream = effective.upstream().map_err(|p| usage(&[p]))?;
     Ok(Some(Ready {
         effective,
         plan,
@@ -127,11 +107,13 @@ impl Ready {
         browser: &super::args::BrowserArgs,
         say: &Say,
     ) -> Result<Self, i32> {
-        let (launch, webdriver) = effective.launch(browser).map_err(|p| {
+        let usage = |p: Problem| {
             say.problem(&p);
             exit::USAGE
-        })?;
-        let trust = Trust::system(None).map_err(|e| say.fail(exit::USAGE, &e.to_string()))?;
+        };
+        let (launch, webdriver) = effective.launch(browser).map_err(usage)?;
+        let trust = effective.trust().map_err(usage)?;
+        let upstream = effective.upstream().map_err(usage)?;
         let sources = sources(&effective, &plan);
         let mode = Mode {
             fresh: true,
@@ -148,7 +130,7 @@ impl Ready {
             launch,
             webdriver,
             trust,
-            upstream: None,
+            upstream,
             run_id: store::new_run_id(),
         })
     }
@@ -166,9 +148,9 @@ pub(super) async fn look(
         .map_err(|e| environment(e.to_string()))?;
     let journal = Journal::<Event>::create(&folder.path().join("events.jsonl"))
         .map_err(|e| environment(e.to_string()))?;
-    let stream = Stream::new(journal, Vec::new());
-    let authority = Arc::new(Authority::new().map_err(|e| environment(e.to_string()))?);
     let scrubber = Scrubber::new();
+    let stream = Stream::new(journal, Vec::new(), &scrubber);
+    let authority = Arc::new(Authority::new().map_err(|e| environment(e.to_string()))?);
     let (browser_words, driver_words, _) = browser_words(&ready.launch, ready.webdriver.as_deref());
     let stopper = Stopper::new();
     stopper.listen().map_err(|e| environment(e.to_string()))?;
@@ -180,6 +162,7 @@ pub(super) async fn look(
         launch,
         webdriver,
         trust,
+        upstream,
         run_id,
         ..
     } = ready;
@@ -200,7 +183,7 @@ pub(super) async fn look(
         webdriver,
         authority,
         trust,
-        upstream: None,
+        upstream,
         bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
         viewport: effective.viewport(),
         locale: None,
@@ -256,7 +239,12 @@ fn make_plan(args: &RunArgs, suite: &Suite) -> Result<(Plan, String), Vec<Proble
         confirm: args.confirm.clone(),
     };
     match plan::build(suite, &chosen, &wishes) {
-        Ok(plan) if problems.is_empty() => Ok((plan, run_id)),
+        Ok(mut plan) if problems.is_empty() => {
+            let warnings = suite.problems.iter();
+            let warnings = warnings.filter(|p| p.level == Level::Warning);
+            plan.warnings.splice(0..0, warnings.cloned());
+            Ok((plan, run_id))
+        }
         Ok(_) => Err(problems),
         Err(more) => {
             problems.extend(more);
@@ -322,6 +310,15 @@ fn model(
     if mode.offline {
         return Ok((None, None));
     }
+    if let Tape::Replay(dir) = &tape
+        && !dir.is_dir()
+    {
+        let dir = dir.display();
+        return Err(
+            Problem::error(format!("--replay-model {dir}: there is no such folder"))
+                .help("record one with --record-model"),
+        );
+    }
     let settings = model_settings(effective)?;
     let key = settings.as_ref().and_then(ModelSettings::key_for_scrubber);
     let model = Model::from_settings(settings, tape).map_err(|e| Problem::error(e.to_string()))?;
@@ -329,17 +326,7 @@ fn model(
 }
 
 pub fn model_settings(effective: &Effective) -> Result<Option<ModelSettings>, Problem> {
-    let file = &effective.file.model;
-    let table = ModelTable {
-        base_url: file.base_url.clone(),
-        name: file.name.clone(),
-        vision: file.vision,
-        key_env: file.key_env.clone(),
-        timeout: file.timeout.clone(),
-        max_tokens: None,
-        temperature: None,
-    };
-    ModelSettings::read(&table, |name| std::env::var(name).ok())
+    ModelSettings::read(&effective.file.model, |name| std::env::var(name).ok())
         .map_err(|e| Problem::error(e.to_string()))
 }
 
@@ -405,8 +392,17 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
     if let Some(key) = &model_key {
         run_scrubber.register_key("model", key);
     }
+    // Known before the first word is said: names of scenarios are said long before their turn.
+    for name in runnable(&plan).flat_map(|p| &p.credentials) {
+        if let Some(credential) = sources.at_hand(name) {
+            credential.register(&run_scrubber);
+        }
+    }
+    for planned in &plan.scenarios {
+        run_scrubber.keep(planned.id());
+    }
     let journal_path = folder.path().join("events.jsonl");
-    let journal = match Journal::<Event>::guarded(&journal_path, &run_scrubber) {
+    let journal = match Journal::<Event>::create(&journal_path) {
         Ok(journal) => journal,
         Err(error) => return say.fail(exit::ENVIRONMENT, &error.to_string()),
     };
@@ -457,11 +453,16 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
     if !text {
         listeners.push(Box::new(JsonLines));
     }
-    let keeper = JunitKeeper::new(folder.path().join("junit.xml"), extra_files.junit.clone());
-    listeners.push(Box::new(keeper));
-    let stream = Stream::new(journal, listeners);
-    let (browser_words, driver_words, notes) = browser_words(&launch, webdriver.as_deref());
     let run_folder = folder.path().to_owned();
+    listeners.push(Box::new(JunitKeeper {
+        paths: std::iter::once(run_folder.join("junit.xml"))
+            .chain(extra_files.junit.clone())
+            .collect(),
+        outgoing: Outgoing::new(&run_folder, &run_scrubber),
+        events: Vec::new(),
+    }));
+    let stream = Stream::new(journal, listeners, &run_scrubber);
+    let (browser_words, driver_words, notes) = browser_words(&launch, webdriver.as_deref());
     let outgoing = Outgoing::new(&run_folder, &run_scrubber);
     let said = stream.clone();
     let context = RunContext {
@@ -529,29 +530,35 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
             other => exit::gravest([other, signal.exit_code()]),
         };
     }
+    if !stream.leaks().is_empty() {
+        code = exit::gravest([code, exit::LEAK]);
+    }
+    let reports = Reports {
+        folder: &run_folder,
+        options: &options,
+        extra: &extra_files,
+        outgoing: &outgoing,
+    };
+    // Once before the end is said, so that the journal and the reports know how it ends.
+    let faults = reports.write(&stream.said());
+    for fault in &faults {
+        code = exit::gravest([code, say.fail(exit_of(fault), &fault.to_string())]);
+    }
     stream.run(What::RunFinished {
         exit: code,
         interrupted: interrupted.map(|s| s.name().to_owned()),
     });
     let events = stream.said();
-    let outputs = write_reports(
-        &events,
-        &run_folder,
-        &options,
-        &extra_files,
-        &outgoing,
-        &say,
-    );
-    let code = match outputs {
-        Ok(outputs) => {
-            console
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .finish(&outputs);
-            code
+    let again = reports.write(&events);
+    if faults.is_empty() {
+        for fault in &again {
+            code = exit::gravest([code, say.fail(exit_of(fault), &fault.to_string())]);
         }
-        Err(problem) => exit::gravest([code, problem]),
-    };
+    }
+    console
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .finish(&reports.outputs(&events));
     if args.suggest && !end.suggestions.is_empty() {
         say.line("\nto allow what was stopped, add what is meant:");
         let mut key = "";
@@ -591,7 +598,6 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
             );
             exit::gravest([code, exit::ENVIRONMENT])
         }
-        Some(ended) if !ended.leaks.is_empty() => exit::gravest([code, exit::LEAK]),
         _ => code,
     }
 }
@@ -604,68 +610,69 @@ async fn grace_is_over(stop: &crate::system::Stop) {
     tokio::time::sleep(GRACE).await;
 }
 
-/// Reports are scanned as bytes before they are written.
-fn write_reports(
-    events: &[Event],
-    folder: &Path,
-    options: &Options,
-    extra: &Extra,
-    outgoing: &Outgoing,
-    say: &Say,
-) -> Result<Outputs, i32> {
-    let mut failed = None;
-    let mut write = |path: &Path, bytes: &[u8]| {
-        if let Err(error) = outgoing.write(path, bytes) {
-            let code = if matches!(error, store::LeakOrIo::Leak { .. }) {
-                exit::LEAK
-            } else {
-                exit::ENVIRONMENT
-            };
-            failed = Some(say.fail(code, &error.to_string()));
+/// The files at the end of a run, each scanned as bytes before it is written.
+struct Reports<'a> {
+    folder: &'a Path,
+    options: &'a Options,
+    extra: &'a Extra,
+    outgoing: &'a Outgoing,
+}
+
+impl Reports<'_> {
+    /// Writes what can be written; what stood in the way of the rest.
+    fn write(&self, events: &[Event]) -> Vec<store::LeakOrIo> {
+        let mut faults = Vec::new();
+        let mut write = |path: &Path, bytes: &[u8]| {
+            faults.extend(self.outgoing.write(path, bytes).err());
+        };
+        for (name, bytes) in report::render_all(events, &Options::default()) {
+            write(&self.folder.join(&name), &bytes);
+            if name == "junit.xml"
+                && let Some(path) = &self.extra.junit
+            {
+                write(path, &report::junit::render_with(events, self.options));
+            }
+            if name == "report.html"
+                && let Some(path) = &self.extra.html
+            {
+                let base = self.folder.to_owned();
+                let inline = move |file: &str| std::fs::read(base.join(file)).ok();
+                let html = report::html::render_with(
+                    events,
+                    &Options::default(),
+                    report::html::Pictures::Inline(&inline),
+                );
+                write(path, html.as_bytes());
+            }
         }
-    };
-    for (name, bytes) in report::render_all(events, &Options::default()) {
-        write(&folder.join(&name), &bytes);
-        if name == "junit.xml"
-            && let Some(path) = &extra.junit
-        {
-            write(path, &report::junit::render_with(events, options));
+        for (name, text) in tutorial_index(events) {
+            write(&self.folder.join(name), text.as_bytes());
         }
-        if name == "report.html"
-            && let Some(path) = &extra.html
-        {
-            let base = folder.to_owned();
-            let inline = move |file: &str| std::fs::read(base.join(file)).ok();
-            let html = report::html::render_with(
-                events,
-                &Options::default(),
-                report::html::Pictures::Inline(&inline),
-            );
-            write(path, html.as_bytes());
+        faults
+    }
+
+    /// What is there to be looked at.
+    fn outputs(&self, events: &[Event]) -> Outputs {
+        let at = |name: &str| {
+            let there = self.folder.join(name).is_file();
+            there.then(|| format!("{}/{name}", self.options.run_folder))
+        };
+        let named = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string());
+        Outputs {
+            tutorials: tutorials(events, &self.options.run_folder),
+            journal: at("events.jsonl"),
+            junit: named(&self.extra.junit).or_else(|| at("junit.xml")),
+            html: named(&self.extra.html).or_else(|| at("report.html")),
+            json: at("report.json"),
         }
     }
-    for (name, text) in tutorial_index(events) {
-        write(&folder.join(name), text.as_bytes());
+}
+
+fn exit_of(fault: &store::LeakOrIo) -> i32 {
+    match fault {
+        store::LeakOrIo::Leak { .. } => exit::LEAK,
+        store::LeakOrIo::Store(_) => exit::ENVIRONMENT,
     }
-    if let Some(code) = failed {
-        return Err(code);
-    }
-    let at = |name: &str| Some(format!("{}/{name}", options.run_folder));
-    Ok(Outputs {
-        tutorials: tutorials(events, &options.run_folder),
-        journal: at("events.jsonl"),
-        junit: extra
-            .junit
-            .as_ref()
-            .map(|p| p.display().to_string())
-            .or_else(|| at("junit.xml")),
-        html: extra
-            .html
-            .as_ref()
-            .map(|p| p.display().to_string())
-            .or_else(|| at("report.html")),
-        json: at("report.json"),
-    })
 }
 
 /// One page over the tutorials of scenarios that wish one, as HTML and Markdown.
@@ -756,29 +763,17 @@ impl Extra {
 /// Keeps the JUnit file true while the run goes on: every scenario is in it from the first second,
 /// and it is replaced whole, so that a killed run leaves a valid file.
 struct JunitKeeper {
-    path: PathBuf,
-    extra: Option<PathBuf>,
+    paths: Vec<PathBuf>,
+    outgoing: Outgoing,
     events: Vec<Event>,
 }
 
 impl JunitKeeper {
-    fn new(path: PathBuf, extra: Option<PathBuf>) -> Self {
-        Self {
-            path,
-            extra,
-            events: Vec::new(),
-        }
-    }
-
     fn write(&self, bytes: &[u8]) {
         // A report that can't be kept now is written, and complained about, at the end.
-        for path in std::iter::once(&self.path).chain(&self.extra) {
-            let _ = store::write(path, bytes);
+        for path in &self.paths {
+            let _ = self.outgoing.write(path, bytes);
         }
-    }
-
-    fn seed(&self, run: &RunStarted) {
-        self.write(&report::junit::seed(run));
     }
 }
 
@@ -798,7 +793,7 @@ impl Listener for JunitKeeper {
             self.events.push(event.clone());
         }
         match &event.what {
-            What::RunStarted(run) => self.seed(run),
+            What::RunStarted(run) => self.write(&report::junit::seed(run)),
             What::ScenarioFinished(_) => self.write(&report::junit::render(&self.events)),
             _ => {}
         }

@@ -121,6 +121,11 @@ fn start(means: Means, options: Options, state: &Path, say: &Say) -> Result<Serv
     Service::new(means, options, state).map_err(|e| say.fail(exit::ENVIRONMENT, &e.to_string()))
 }
 
+/// The user's vault, where there is one.
+fn vault() -> Option<Vault> {
+    Vault::of_user(|name| std::env::var_os(name).map(PathBuf::from)).filter(Vault::exists)
+}
+
 fn means(
     effective: &Effective,
     browser: &BrowserArgs,
@@ -145,8 +150,6 @@ fn means(
     if let Some(key) = &model_key {
         scrubber.register_key("model", key);
     }
-    let vault =
-        Vault::of_user(|name| std::env::var_os(name).map(PathBuf::from)).filter(Vault::exists);
     Ok(Means {
         suite_root: effective.root.clone(),
         launch,
@@ -159,7 +162,9 @@ fn means(
             .map_err(|e| usage(&e))?,
         model: model.map(Arc::new),
         model_key,
-        sources: Arc::new(Sources::new(effective.file.credentials.clone()).vault(vault)),
+        sources: Arc::new(Sources::new(effective.file.credentials.clone()).vault(vault())),
+        credentials: effective.file.credentials.clone(),
+        vault,
         viewport: effective.viewport(),
         locale: effective.file.browser.locale.clone(),
         time_zone: effective.file.browser.time_zone.clone(),

@@ -2,9 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::agent::Base;
 use crate::driver::{BrowserKind, LaunchSettings, Sandbox};
-use crate::scenario::{Budget, Mask, MaskWhat, NetworkMode, Pattern, Settings, Suite, find_root};
-use crate::text::Problem;
+use crate::network::{Trust, UpstreamProxy};
+use crate::scenario::{
+    Budget, Mask, MaskWhat, NetworkMode, Pattern, Settings, Suite, Viewport, find_root,
+    parse_pattern, parse_viewport,
+};
+use crate::text::{Problem, visible};
 
 use super::args::BrowserArgs;
 
@@ -16,38 +21,155 @@ pub struct From {
     pub source: &'static str,
 }
 
+/// Values of the environment that have a form of their own, read once: one that can't be read is an
+/// error like one in a file.
+#[derive(Debug, Clone, Default)]
+struct Environment {
+    jobs: Option<u32>,
+    retries: Option<u32>,
+    headed: Option<bool>,
+    viewport: Option<Viewport>,
+    network: Option<NetworkMode>,
+}
+
+impl Environment {
+    fn read(env: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let read = Self {
+            jobs: form(&env, &mut problems, "JOBS", "a whole number from 1", |t| {
+                t.parse().ok().filter(|n| *n > 0)
+            }),
+            retries: form(&env, &mut problems, "RETRIES", "a whole number", |t| {
+                t.parse().ok()
+            }),
+            headed: form(
+                &env,
+                &mut problems,
+                "HEADED",
+                "true or false",
+                |t| match t {
+                    "true" | "1" => Some(true),
+                    "false" | "0" => Some(false),
+                    _ => None,
+                },
+            ),
+            viewport: form(
+                &env,
+                &mut problems,
+                "VIEWPORT",
+                "a size from 200x200 to 8000x8000, such as 1280x800",
+                parse_viewport,
+            ),
+            network: form(
+                &env,
+                &mut problems,
+                "NETWORK_MODE",
+                "inspect or tunnel",
+                network_mode,
+            ),
+        };
+        match problems.is_empty() {
+            true => Ok(read),
+            false => Err(problems),
+        }
+    }
+}
+
+/// A variable's value in the form it must have; unset and empty are the same.
+fn form<T>(
+    env: impl Fn(&str) -> Option<String>,
+    problems: &mut Vec<Problem>,
+    name: &str,
+    wanted: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Option<T> {
+    let value = env(name)?;
+    let found = read(&value);
+    if found.is_none() {
+        let value = visible(&value);
+        let message = format!("REHEARSAL_{name}: `{value}` is not {wanted}");
+        problems.push(Problem::error(message));
+    }
+    found
+}
+
+fn network_mode(text: &str) -> Option<NetworkMode> {
+    match text {
+        "inspect" => Some(NetworkMode::Inspect),
+        "tunnel" => Some(NetworkMode::Tunnel),
+        _ => None,
+    }
+}
+
 /// Everything the files and the environment say.
 pub struct Effective {
     pub root: PathBuf,
     pub file: Settings,
     pub ci: bool,
+    env: Environment,
 }
 
 impl Effective {
     /// Finds the suite and reads its settings.
     pub fn find(suite: Option<&Path>) -> Result<Self, Vec<Problem>> {
+        Self::search(suite)?.ok_or_else(|| {
+            vec![Problem::error("no suite here: neither this folder nor one above it holds `rehearsal.toml` or `scenarios/`")
+                .help("make one with `rehearsal init <address>`, or name one with `--suite DIR`")]
+        })
+    }
+
+    /// The same for commands that can do without a suite: `None` where there is none. One that is
+    /// there and can't be read, or is named and isn't there, is an error for them too.
+    pub fn search(suite: Option<&Path>) -> Result<Option<Self>, Vec<Problem>> {
         let here = std::env::current_dir().map_err(|e| {
             vec![Problem::error(format!(
                 "the current folder can't be read: {e}"
             ))]
         })?;
         let root = match suite {
-            Some(given) => {
-                if !given.is_dir() {
-                    return Err(vec![Problem::error(format!("--suite {}: there is no such folder", given.display()))]);
-                }
-                given.canonicalize().unwrap_or_else(|_| given.to_owned())
+            Some(given) if !given.is_dir() => {
+                return Err(vec![Problem::error(format!(
+                    "--suite {}: there is no such folder",
+                    given.display()
+                ))]);
             }
-            None => find_root(&here).ok_or_else(|| {
-                vec![Problem::error("no suite here: neither this folder nor one above it holds `rehearsal.toml` or `scenarios/`")
-                    .help("make one with `rehearsal init <address>`, or name one with `--suite DIR`")]
-            })?,
+            Some(given) => given.canonicalize().unwrap_or_else(|_| given.to_owned()),
+            None => match find_root(&here) {
+                Some(root) => root,
+                None => return Ok(None),
+            },
         };
-        Ok(Self {
+        let effective = Self {
             file: Settings::load(&root)?,
             root,
             ci: std::env::var_os("CI").is_some_and(|v| !v.is_empty() && v != "false" && v != "0"),
-        })
+            env: Environment::read(Self::env)?,
+        };
+        match effective.check() {
+            problems if problems.is_empty() => Ok(Some(effective)),
+            problems => Err(problems),
+        }
+    }
+
+    /// Values other rooms know the form of.
+    fn check(&self) -> Vec<Problem> {
+        let file = &self.file;
+        let address = file.model.base_url.as_deref().and_then(|address| {
+            let key = file.model.key_env.as_deref().unwrap_or("OPENAI_API_KEY");
+            let error = Base::parse(address, key).err()?;
+            let problem = Problem::error(format!("model.base_url: {error}"));
+            Some(file.place(problem, "model", "base_url"))
+        });
+        let certificates = file.network.ca_file.as_deref().and_then(|path| {
+            let error = std::fs::metadata(self.root.join(path)).err()?;
+            let problem = format!("network.ca_file: {} can't be read: {error}", path.display());
+            Some(file.place(Problem::error(problem), "network", "ca_file"))
+        });
+        let launch = self.launch(&BrowserArgs::default()).err();
+        [launch, self.upstream().err(), address, certificates]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// Defaults and environment alone.
@@ -56,6 +178,7 @@ impl Effective {
             root: std::env::temp_dir(),
             file: Settings::default(),
             ci: false,
+            env: Environment::read(Self::env).unwrap_or_default(),
         }
     }
 
@@ -72,25 +195,21 @@ impl Effective {
     /// How to start a browser.
     pub fn launch(&self, args: &BrowserArgs) -> Result<(LaunchSettings, Option<String>), Problem> {
         let browser = &self.file.browser;
-        let name = args
-            .browser
-            .clone()
-            .or_else(|| Self::env("BROWSER"))
-            .or_else(|| browser.name.clone())
-            .unwrap_or_else(|| "chromium".into());
-        let kind = match name.as_str() {
-            "chromium" | "chrome" => BrowserKind::Chromium,
-            "firefox" => BrowserKind::Firefox,
-            other => {
-                return Err(
-                    Problem::error(format!("`{other}` is no browser this tool drives"))
-                        .help("write `chromium` or `firefox`"),
-                );
+        let here = args.browser.clone().or_else(|| Self::env("BROWSER"));
+        let kind = match here.as_deref().or(browser.name.as_deref()) {
+            None | Some("chromium" | "chrome") => BrowserKind::Chromium,
+            Some("firefox") => BrowserKind::Firefox,
+            Some(other) => {
+                let other = visible(other);
+                let problem = Problem::error(format!("`{other}` is no browser this tool drives"))
+                    .help("write `chromium` or `firefox`");
+                return Err(match here {
+                    Some(_) => problem,
+                    None => self.file.place(problem, "browser", "name"),
+                });
             }
         };
-        let headed = args.headed
-            || Self::env("HEADED").is_some_and(|v| v == "true" || v == "1")
-            || browser.headed.unwrap_or(false);
+        let headed = args.headed || self.env.headed.or(browser.headed).unwrap_or(false);
         let settings = LaunchSettings {
             kind,
             driver: Self::env("DRIVER")
@@ -116,26 +235,46 @@ impl Effective {
         Ok((settings, webdriver))
     }
 
+    /// Those of the system, and of `ca_file`.
+    pub fn trust(&self) -> Result<Trust, Problem> {
+        let wrong = |error: &dyn std::fmt::Display| {
+            let problem = Problem::error(format!("network.ca_file: {error}"));
+            self.file.place(problem, "network", "ca_file")
+        };
+        let path = self.file.network.ca_file.as_deref();
+        let pem = path.map(|path| std::fs::read(self.root.join(path)));
+        let pem = pem.transpose().map_err(|e| wrong(&e))?;
+        Trust::system(pem.as_deref()).map_err(|e| wrong(&e))
+    }
+
+    pub fn upstream(&self) -> Result<Option<UpstreamProxy>, Problem> {
+        let here = Self::env("UPSTREAM");
+        let address = here.as_deref().or(self.file.network.upstream.as_deref());
+        let parsed = address.map(UpstreamProxy::parse).transpose();
+        parsed.map_err(|error| match here {
+            Some(_) => Problem::error(format!("REHEARSAL_UPSTREAM: {error}")),
+            None => {
+                let problem = Problem::error(error.to_string());
+                self.file.place(problem, "network", "upstream")
+            }
+        })
+    }
+
     pub fn viewport(&self) -> (u32, u32) {
-        self.file
-            .browser
+        let file = self.file.browser.viewport.as_deref();
+        self.env
             .viewport
-            .as_deref()
-            .and_then(crate::scenario::parse_viewport)
+            .or_else(|| parse_viewport(file?))
             .map_or((1280, 800), |v| (v.width, v.height))
     }
 
     pub fn jobs(&self, given: Option<u32>) -> u32 {
-        given
-            .or_else(|| Self::env("JOBS")?.parse().ok())
-            .or(self.file.run.jobs)
-            .unwrap_or(1)
-            .max(1)
+        given.or(self.env.jobs).or(self.file.run.jobs).unwrap_or(1)
     }
 
     pub fn retries(&self, given: Option<u32>) -> u32 {
         given
-            .or_else(|| Self::env("RETRIES")?.parse().ok())
+            .or(self.env.retries)
             .or(self.file.run.retries)
             .unwrap_or(0)
     }
@@ -150,10 +289,11 @@ impl Effective {
     }
 
     pub fn network(&self) -> NetworkMode {
-        match self.file.network.mode.as_deref() {
-            Some("tunnel") => NetworkMode::Tunnel,
-            _ => NetworkMode::Inspect,
-        }
+        let file = self.file.network.mode.as_deref();
+        self.env
+            .network
+            .or_else(|| network_mode(file?))
+            .unwrap_or(NetworkMode::Inspect)
     }
 
     /// Limits of the settings, where a scenario sets none of its own.
@@ -175,7 +315,7 @@ impl Effective {
             .iter()
             .filter_map(|m| {
                 let what = match (&m.text, &m.target) {
-                    (Some(text), _) => MaskWhat::Text(pattern(text)),
+                    (Some(text), _) => MaskWhat::Text(parse_pattern(text).ok()?),
                     (None, Some(target)) => {
                         MaskWhat::Target(crate::scenario::parse_target(target).ok()?)
                     }
@@ -190,12 +330,10 @@ impl Effective {
             .collect()
     }
 
+    /// Patterns of the settings; each was checked when the file was read.
     pub fn volatile(&self) -> Vec<Pattern> {
-        self.file
-            .volatile
-            .iter()
-            .map(|text| pattern(text))
-            .collect()
+        let texts = self.file.volatile.iter();
+        texts.filter_map(|text| parse_pattern(text).ok()).collect()
     }
 
     /// The values in force, with their sources.
@@ -282,10 +420,33 @@ impl Effective {
     }
 }
 
-/// Text is literal, `/…/` a pattern.
-fn pattern(text: &str) -> Pattern {
-    match text.strip_prefix('/').and_then(|t| t.strip_suffix('/')) {
-        Some(inside) if !inside.is_empty() => Pattern::Regex(inside.to_owned()),
-        _ => Pattern::Literal(text.to_owned()),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_that_cannot_be_read_is_an_error_and_an_empty_one_is_unset() {
+        let read = |name: &'static str, value: &'static str| {
+            Environment::read(move |asked| (asked == name).then(|| value.to_owned()))
+        };
+        for (name, bad) in [
+            ("JOBS", "abc"),
+            ("JOBS", "0"),
+            ("RETRIES", "-1"),
+            ("HEADED", "maybe"),
+            ("VIEWPORT", "1x1"),
+            ("NETWORK_MODE", "off"),
+        ] {
+            let problems = read(name, bad).expect_err(bad);
+            let said = &problems[0].message;
+            assert!(
+                said.contains(&format!("REHEARSAL_{name}")) && said.contains(bad),
+                "{said}"
+            );
+        }
+        assert_eq!(read("JOBS", "3").expect("fine").jobs, Some(3));
+        assert_eq!(read("HEADED", "0").expect("fine").headed, Some(false));
+        let viewport = read("VIEWPORT", "800x600").expect("fine").viewport;
+        assert_eq!(viewport.map(|v| v.width), Some(800));
     }
 }

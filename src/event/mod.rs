@@ -217,8 +217,12 @@ pub struct Acted {
     pub reason: Option<String>,
 }
 
+/// In a frame's `step`: the end state, which is no step.
+pub const END: &str = "end";
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Frame {
+    /// Its place, or [`END`].
     pub step: String,
     /// Path below the scenario's run folder; `None` when withheld.
     pub file: Option<String>,
@@ -334,7 +338,8 @@ pub struct ScenarioFinished {
     pub reason: String,
     pub message: String,
     pub failed_step: Option<String>,
-    /// The scenario's `ends` was met although the status is not a pass by itself.
+    /// The scenario's `ends` was met (`completed` unless written): the verdict rests on this alone,
+    /// `status` says how it ended.
     pub as_expected: bool,
     /// `credential`, `human`, `already signed in`
     pub signed_in_by: Option<String>,

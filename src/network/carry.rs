@@ -17,8 +17,9 @@ use super::fields::HeadError;
 use super::flight::Flight;
 use super::heads::{request_bytes, response_bytes};
 use super::session::Session;
+use super::sockets::Messages;
 use super::wire::{Framing, ResponseHead, Wire, read_response};
-use crate::policy::HostRule;
+use crate::policy::{HostRule, LOGIN};
 
 /// The connection to the site that the last request left open. One browser connection has one, so
 /// nothing of one connection can end up in another.
@@ -163,6 +164,9 @@ async fn once(
             Err(once) => return once,
         };
         tell_answer(session, id, &head);
+        if matches!(head.status, 307 | 308) && passed.because.as_deref() == Some(LOGIN) {
+            session.login_redirected();
+        }
         if head.status == 101 || streams(&head) {
             flight.is_stream();
         }
@@ -193,7 +197,8 @@ async fn once(
             Once::Ended(Ended::Whole { bytes, next }, site_keeps.then_some(site))
         }
         None => {
-            let mut page = join(&mut client.r, &mut client.w);
+            let said = Messages::new(&mut client.r, session.sockets.opened(&passed.url));
+            let mut page = join(said, &mut client.w);
             let mut server = join(&mut site.wire.r, &mut site.wire.w);
             let ended = copy_bidirectional(&mut page, &mut server).await;
             let bytes = ended.map_or(0, |(_, down)| down);

@@ -130,6 +130,12 @@ async fn tunnel(session: &Arc<Session>, mut client: Wire, head: RequestHead) {
         .await;
         return;
     };
+    if session.holds_secret(&head.target) {
+        let blocked = BlockedRequest::at(Scheme::Https, &host, port, "secret in url");
+        session.log.blocked(blocked);
+        refuse_tunnel(&mut client).await;
+        return;
+    }
     let encrypted = session.rule(Scheme::Https, &host, port);
     let open = session.rule(Scheme::Http, &host, port);
     if let (Err(denial), Err(of_http)) = (&encrypted, &open) {
@@ -140,12 +146,6 @@ async fn tunnel(session: &Arc<Session>, mut client: Wire, head: RequestHead) {
         };
         let blocked = BlockedRequest::at(scheme, &host, port, denial.reason());
         session.log.blocked(denied(blocked, denial));
-        refuse_tunnel(&mut client).await;
-        return;
-    }
-    if session.holds_secret(&head.target) {
-        let blocked = BlockedRequest::at(Scheme::Https, &host, port, "secret in url");
-        session.log.blocked(blocked);
         refuse_tunnel(&mut client).await;
         return;
     }

@@ -13,6 +13,9 @@ use super::session::Session;
 use super::wire::{Framing, RequestHead, Wire};
 use crate::policy::{Denial, HostRule, RequestFacts, Ruling, Suggestion, operations};
 
+/// Why a socket to another place than the secret's is cut or not opened.
+const SHUT_OUT: &str = "socket to another host during a sign-in";
+
 /// A request that may go on its way.
 pub(super) struct Passed {
     pub rule: HostRule,
@@ -76,20 +79,28 @@ async fn admit(
         blocked.dest = facts.fetch_dest.clone();
         blocked
     };
+    // First, whether the place is listed or not: that somebody tried is worth more than where.
+    if session.holds_secret(url.as_str()) {
+        return Err(Stopped::Blocked(Box::new(stop("secret in url"))));
+    }
     let rule = session
         .rule_for(&url)
         .map_err(|denial| Stopped::Blocked(Box::new(denied(stop(denial.reason()), &denial))))?;
-    if session.holds_secret(url.as_str()) {
-        return Err(Stopped::Blocked(Box::new(stop("secret in url"))));
+    let socket = asks_for_socket(&head);
+    if socket && session.shuts_out(&url) {
+        return Err(Stopped::Blocked(Box::new(stop(SHUT_OUT))));
     }
     let mut blocked = stop("undeclared write");
     if expects_go_ahead(&head) {
         let go = answer::send(client, b"HTTP/1.1 100 Continue\r\n\r\n").await;
         go.map_err(|_| Stopped::ClientGone)?;
     }
+    let carried = session.wants_carried(&facts);
     let peeked = match head.framing {
         Framing::Length(n)
-            if n <= PEEK_LIMIT && readable(&head) && session.wants_operations(&facts) =>
+            if n <= PEEK_LIMIT
+                && readable(&head)
+                && (carried.is_some() || session.wants_operations(&facts)) =>
         {
             let reading = body::read_whole(n, &mut client.r);
             let whole = timeout_at(Instant::now() + session.limits.head, reading).await;
@@ -97,6 +108,7 @@ async fn admit(
                 return Err(Stopped::ClientGone);
             };
             facts.operations = operations(facts.content_type.as_deref().unwrap_or(""), &whole);
+            facts.carries = carried.is_some_and(|carried| carried.body(&whole));
             *unread = Framing::None;
             whole
         }
@@ -122,7 +134,7 @@ async fn admit(
         because,
         reads: facts.reads(),
         dest: facts.fetch_dest.clone(),
-        socket: asks_for_socket(&head),
+        socket,
         head,
         url,
     })
@@ -216,6 +228,10 @@ async fn pass(session: &Session, client: &mut Wire, lane: &mut Lane, passed: Pas
     let ended = tokio::select! {
         ended = carry(session, client, lane, &passed, id, &flight) => ended,
         () = session.revoked(&passed.rule) => Ended::Cut("the host was taken off the list".to_owned()),
+        () = session.shut_out(&passed.url), if passed.socket => {
+            session.log.blocked(BlockedRequest::request(&passed.url, &passed.head.method, SHUT_OUT));
+            Ended::Short
+        }
     };
     match ended {
         Ended::Whole { bytes, next } => {

@@ -26,6 +26,7 @@ mod heads;
 mod proxy;
 mod reach;
 mod session;
+mod sockets;
 mod trust;
 mod upstream;
 mod wire;
@@ -40,6 +41,7 @@ pub use deny_all::DenyAll;
 pub use events::{Address, BlockedRequest, Denied, NetEvent};
 pub use flight::Quiet;
 pub use proxy::Proxy;
+pub use sockets::SocketCount;
 pub use trust::Trust;
 pub use upstream::UpstreamProxy;
 
@@ -48,9 +50,7 @@ use std::sync::Once;
 /// What keeps the proxy from being set up.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkError {
-    #[error(
-        "the proxy can't listen on {address}: {source}; set `[network] bind` to an address of this machine"
-    )]
+    #[error("the proxy can't listen on {address}, an address of this machine: {source}")]
     Bind {
         address: std::net::SocketAddr,
         source: std::io::Error,

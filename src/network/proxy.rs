@@ -8,13 +8,14 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::config::ProxyConfig;
+use super::config::{Mode, ProxyConfig};
 use super::connection::serve;
 use super::events::{Denied, Log, NetEvent};
 use super::flight::Quiet;
 use super::session::Session;
+use super::sockets::SocketCount;
 use super::{NetworkError, install_crypto};
-use crate::policy::AllowSet;
+use crate::policy::{AllowSet, Origin};
 
 /// Before accepting is tried again after it failed.
 pub(super) const BREATH: Duration = Duration::from_millis(50);
@@ -24,6 +25,7 @@ pub struct Proxy {
     address: SocketAddr,
     session: Arc<Session>,
     allow: watch::Sender<AllowSet>,
+    entering: watch::Sender<Option<Origin>>,
     events: Option<mpsc::UnboundedReceiver<NetEvent>>,
     accepting: JoinHandle<()>,
 }
@@ -34,12 +36,14 @@ impl Proxy {
         let (listener, address) = listen(SocketAddr::new(config.bind, 0)).await?;
         let (allow, watched) = watch::channel(config.allow.clone());
         let (log, events) = Log::new();
-        let session = Arc::new(Session::new(config, watched, log));
+        let (entering, entered) = watch::channel(None);
+        let session = Arc::new(Session::new(config, watched, entered, log));
         let accepting = tokio::spawn(accept(listener, session.clone()));
         Ok(Self {
             address,
             session,
             allow,
+            entering,
             events: Some(events),
             accepting,
         })
@@ -66,6 +70,21 @@ impl Proxy {
     /// Swaps the list; what runs to a place that is no longer on it is cut at once.
     pub fn set_allow(&self, allow: AllowSet) {
         self.allow.send_replace(allow);
+    }
+
+    /// While a secret of `origin` is entered, WebSockets to other places are cut and none is opened.
+    pub fn set_entering(&self, origin: Option<Origin>) {
+        self.entering.send_replace(origin);
+    }
+
+    /// Whether each request is seen, or only which places are called.
+    pub fn sees_requests(&self) -> bool {
+        self.session.mode == Mode::Inspect
+    }
+
+    /// The WebSockets that were opened so far, by place.
+    pub fn sockets(&self) -> Vec<SocketCount> {
+        self.session.sockets.counts()
     }
 
     /// What was refused so far, by place.

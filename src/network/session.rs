@@ -9,9 +9,12 @@ use super::authority::Authority;
 use super::config::{Internal, Limits, Mode, ProxyConfig};
 use super::events::Log;
 use super::flight::Flights;
+use super::sockets::Sockets;
 use super::trust::Trust;
 use super::upstream::UpstreamProxy;
-use crate::policy::{AllowSet, Denial, Gate, HostRule, RequestFacts, Ruling, Scheme};
+use crate::policy::{
+    AllowSet, Carries, Denial, Gate, HostRule, Origin, RequestFacts, Ruling, Scheme,
+};
 
 pub(super) struct Session {
     pub allow: watch::Receiver<AllowSet>,
@@ -23,12 +26,20 @@ pub(super) struct Session {
     pub limits: Limits,
     pub log: Log,
     pub flights: Arc<Flights>,
+    pub sockets: Sockets,
+    /// Set while a secret is entered: the origin it belongs to.
+    entering: watch::Receiver<Option<Origin>>,
     gate: Arc<Mutex<Gate>>,
     secret_in_url: Arc<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
 impl Session {
-    pub fn new(config: ProxyConfig, allow: watch::Receiver<AllowSet>, log: Log) -> Self {
+    pub fn new(
+        config: ProxyConfig,
+        allow: watch::Receiver<AllowSet>,
+        entering: watch::Receiver<Option<Origin>>,
+        log: Log,
+    ) -> Self {
         Self {
             allow,
             mode: config.mode,
@@ -39,6 +50,8 @@ impl Session {
             limits: config.limits,
             log,
             flights: Flights::new(),
+            sockets: Sockets::default(),
+            entering,
             gate: config.gate,
             secret_in_url: config.secret_in_url,
         }
@@ -72,6 +85,31 @@ impl Session {
 
     pub fn wants_operations(&self, facts: &RequestFacts) -> bool {
         self.gate().wants_operations(facts)
+    }
+
+    pub fn wants_carried(&self, facts: &RequestFacts) -> Option<Carries> {
+        self.gate().wants_carried(facts)
+    }
+
+    pub fn login_redirected(&self) {
+        self.gate().login_redirected();
+    }
+
+    /// Whether a socket to `url` could carry a secret away: nobody reads what it sends.
+    pub fn shuts_out(&self, url: &Url) -> bool {
+        let entering = self.entering.borrow();
+        entering.as_ref().is_some_and(|origin| !origin.holds(url))
+    }
+
+    /// Resolves when [`Session::shuts_out`] does.
+    pub async fn shut_out(&self, url: &Url) {
+        let mut entering = self.entering.clone();
+        while !self.shuts_out(url) {
+            if entering.changed().await.is_err() {
+                // As for a list: the proxy is gone and takes this connection with it.
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     pub fn judge(&self, facts: &RequestFacts) -> Ruling {

@@ -72,7 +72,7 @@ pub enum Obstacle {
 fn by_words(by: &Option<String>) -> String {
     by.as_deref()
         .filter(|by| !by.is_empty())
-        .map(|by| format!(" {by}"))
+        .map(|by| format!(" by {by}"))
         .unwrap_or_default()
 }
 
@@ -323,6 +323,9 @@ pub struct FormField {
     /// Changes when the value does; empty for secret fields.
     #[serde(default)]
     pub value: String,
+    /// What a person sees in it; empty for secret and hidden fields.
+    #[serde(default)]
+    pub shown: String,
 }
 
 pub async fn form_facts<R: Realm>(
@@ -388,7 +391,8 @@ pub struct Probe {
     /// Positions in the generation's nodes; -1 for none.
     pub username: i64,
     pub password: i64,
-    pub code: i64,
+    /// The field for a one-time code, or one box for each of its digits, in order.
+    pub codes: Vec<u32>,
     /// Password-like or protected fields that hold something.
     pub held: u32,
     pub passwords: u32,
@@ -405,6 +409,7 @@ pub enum ProbeKind {
     /// A single text field that may be a user name.
     OneText,
     Code,
+    /// Fields for a code that can't be told apart.
     ManyCodes,
     /// Two password fields or a new password: nothing may be filled.
     ChangeOrRegistration,
@@ -416,6 +421,70 @@ pub async fn probe<R: Realm>(
     generation: u32,
 ) -> Result<Probe, ReadError> {
     asked(realm, context, "probe", &[json!(generation)]).await
+}
+
+/// How what was typed into a sign-in form is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Press {
+    /// This button; `enter` in the field would come to the same.
+    Button { id: NodeId, enter: bool },
+    /// There is no button; the key in the field.
+    Enter,
+    /// The button that would fit is disabled.
+    Disabled,
+    /// Two buttons fit equally well.
+    Unclear,
+    /// The only button that would fit sends the form to an address of its own.
+    Elsewhere(NodeId),
+    /// None of the form's buttons signs in.
+    None,
+}
+
+/// The button that signs in with what the field holds.
+pub async fn sign_in_button<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+) -> Result<Press, ReadError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Found {
+        Press,
+        Enter,
+        Disabled,
+        Unclear,
+        Elsewhere,
+        None,
+    }
+    #[derive(Deserialize)]
+    struct Answer {
+        found: Found,
+        at: i64,
+        enter: bool,
+    }
+    let answer: Answer = asked(realm, context, "signInButton", &on(id, [])).await?;
+    let button = NodeId {
+        node: answer.at.max(0) as u32,
+        ..id
+    };
+    Ok(match answer.found {
+        Found::Press => Press::Button {
+            id: button,
+            enter: answer.enter,
+        },
+        Found::Enter => Press::Enter,
+        Found::Disabled => Press::Disabled,
+        Found::Unclear => Press::Unclear,
+        Found::Elsewhere => Press::Elsewhere(button),
+        Found::None => Press::None,
+    })
+}
+
+/// While on, a form whose password is still empty is not sent by the browser itself.
+pub async fn hold_back<R: Realm>(realm: &R, context: &str, on: bool) -> Result<(), ReadError> {
+    call(realm, context, "holdBack", &[Value::Bool(on)], None)
+        .await
+        .map(drop)
 }
 
 /// A scroll box, largest first.

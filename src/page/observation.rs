@@ -27,6 +27,17 @@ pub struct Observation {
     pub documents: Vec<Document>,
     /// What could not be read, for error messages.
     pub unread: Vec<Unread>,
+    /// What the read was asked to find beside the elements worth naming.
+    pub sought: Vec<Sought>,
+}
+
+/// Elements a scenario names by what only the page itself can tell; they are listed whatever they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sought {
+    Css(String),
+    /// The innermost visible elements with just this text, lifted to the control they are part of.
+    Text(String),
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -44,6 +55,8 @@ pub struct Document {
     pub ready: bool,
     /// Index of the focused node.
     pub focus: Option<u32>,
+    /// Nodes for each of [`Observation::sought`]; `None` for a selector the browser refuses.
+    pub sought: Vec<Option<Vec<u32>>>,
 }
 
 /// An element worth naming: controls, headings, landmarks, dialogs, tables with rows and cells,
@@ -104,7 +117,7 @@ pub struct States {
     pub expanded: Option<bool>,
     pub selected: Option<bool>,
     pub disabled: bool,
-    /// "by fieldset Cargo", "aria-disabled on toolbar".
+    /// `fieldset "Cargo"`, "aria-disabled on toolbar".
     pub disabled_by: Option<String>,
     pub read_only: bool,
     pub required: bool,
@@ -166,6 +179,28 @@ impl Observation {
                     .get(id.node as usize)
             })
             .flatten()
+    }
+
+    /// Elements the read was asked for, in document order. `None`: it was not asked, or the browser
+    /// refuses the selector.
+    pub fn found(&self, sought: &Sought) -> Option<Vec<NodeId>> {
+        let at = self.sought.iter().position(|s| s == sought)?;
+        let mut found = Vec::new();
+        for (index, document) in self.documents.iter().enumerate() {
+            found.extend(
+                document
+                    .sought
+                    .get(at)?
+                    .as_ref()?
+                    .iter()
+                    .map(|node| NodeId {
+                        generation: self.generation,
+                        document: index as u32,
+                        node: *node,
+                    }),
+            );
+        }
+        Some(found)
     }
 
     /// Every node with its id, top document first.

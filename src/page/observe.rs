@@ -6,7 +6,7 @@ use std::pin::Pin;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::observation::{Document, NodeId, Observation, Unread, UnreadKind};
+use super::observation::{Document, NodeId, Observation, Sought, Unread, UnreadKind};
 use super::realm::{ReadError, Realm, call, shape};
 use super::scrub::{self, Scrub};
 use super::{script, wire};
@@ -23,6 +23,8 @@ pub struct Wave<'a> {
     pub scrub: &'a dyn Scrub,
     /// May a frame of this address be read? Asked for frames with a context of their own.
     pub allowed: &'a (dyn Fn(&str) -> bool + Sync),
+    /// Elements to find and list beside those worth naming.
+    pub sought: &'a [Sought],
 }
 
 /// An observation, and where the secrets stand that were scrubbed out of it: for each document flat
@@ -30,6 +32,8 @@ pub struct Wave<'a> {
 pub struct Reading {
     pub observation: Observation,
     pub marks: Vec<Vec<u32>>,
+    /// Elements a style sheet writes a secret into, for pictures to cover; some are no nodes.
+    pub styled: Vec<NodeId>,
 }
 
 /// Reads the page in `context` (a top-level one).
@@ -39,20 +43,25 @@ pub async fn observe<R: Realm>(
     wave: &Wave<'_>,
 ) -> Result<Reading, ReadError> {
     let mut top = read_one(realm, context, wave).await?;
-    let mut observation = Observation {
+    let observation = Observation {
         generation: wave.generation,
         url: scrub::string(wave.scrub, std::mem::take(&mut top.url)),
         title: scrub::string(wave.scrub, std::mem::take(&mut top.title)),
+        sought: wave.sought.to_vec(),
         ..Observation::default()
     };
-    let mut marks = Vec::new();
+    let mut reading = Reading {
+        observation,
+        marks: Vec::new(),
+        styled: Vec::new(),
+    };
     let tree = Tree {
         read: top,
         children: Vec::new(),
     };
     let tree = grow(realm, tree, wave, 0).await;
-    flatten(tree, None, &mut observation, &mut marks);
-    Ok(Reading { observation, marks })
+    flatten(tree, None, &mut reading);
+    Ok(reading)
 }
 
 struct OneRead {
@@ -61,6 +70,7 @@ struct OneRead {
     document: Document,
     unread: Vec<Unread>,
     marks: Vec<u32>,
+    styled: Vec<u32>,
     /// Frames with a context of their own: owner's index, address, context if it is known.
     frames: Vec<(Option<u32>, String, Option<String>)>,
 }
@@ -124,8 +134,15 @@ fn unread(kind: UnreadKind, what: String) -> Unread {
     Unread { kind, what }
 }
 
-fn flatten(tree: Tree, owner: Option<NodeId>, into: &mut Observation, marks: &mut Vec<Vec<u32>>) {
+fn flatten(tree: Tree, owner: Option<NodeId>, reading: &mut Reading) {
+    let into = &mut reading.observation;
     let index = into.documents.len() as u32;
+    let generation = into.generation;
+    let id = |node: u32| NodeId {
+        generation,
+        document: index,
+        node,
+    };
     let mut document = tree.read.document;
     document.owner = owner;
     if let Some(id) = owner {
@@ -136,15 +153,11 @@ fn flatten(tree: Tree, owner: Option<NodeId>, into: &mut Observation, marks: &mu
         }
     }
     into.documents.push(document);
-    marks.push(tree.read.marks);
     into.unread.extend(tree.read.unread);
+    reading.marks.push(tree.read.marks);
+    reading.styled.extend(tree.read.styled.into_iter().map(id));
     for (node, child) in tree.children {
-        let owner = node.map(|node| NodeId {
-            generation: into.generation,
-            document: index,
-            node,
-        });
-        flatten(child, owner, into, marks);
+        flatten(child, node.map(id), reading);
     }
 }
 
@@ -167,7 +180,7 @@ async fn read_one<R: Realm>(
     context: &str,
     wave: &Wave<'_>,
 ) -> Result<OneRead, ReadError> {
-    let request = json!({"generation": wave.generation});
+    let request = json!({"generation": wave.generation, "sought": wave.sought});
     let mut answer = raw_read(realm, context, &request).await?;
     let mut unread = Vec::new();
     for _ in 0..ROUNDS {
@@ -191,6 +204,7 @@ async fn read_one<R: Realm>(
         document: decoded.document,
         unread,
         marks: decoded.marks,
+        styled: decoded.styled,
         frames,
     })
 }

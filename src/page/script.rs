@@ -31,6 +31,7 @@ pub const INSTALL: &str = concat!(
     include_str!("js/field.js"),
     include_str!("js/mask.js"),
     include_str!("js/extract.js"),
+    include_str!("js/login.js"),
     include_str!("js/api.js"),
     include_str!("js/places.js"),
     "}"

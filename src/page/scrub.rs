@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::text::SEAM;
+
 /// Finds registered secrets. Spans are bytes, in order, without overlap; beside each its placeholder
 /// (`‹code-host-user.username›`).
 pub trait Scrub: Sync {
@@ -19,10 +21,22 @@ impl Scrub for Nothing {
 
 pub fn string(scrub: &dyn Scrub, text: String) -> String {
     let found = scrub.find(&text);
-    if found.is_empty() {
+    if found.is_empty() && !text.contains(SEAM) {
         return text;
     }
-    Scrubbed::new(&text, found).text
+    Scrubbed::new(&text, without_seams(&text, found)).text
+}
+
+/// Seams are taken out with the secrets: they are there for the search alone.
+pub fn without_seams(
+    text: &str,
+    found: Vec<(Range<usize>, String)>,
+) -> Vec<(Range<usize>, String)> {
+    let seams = text.match_indices(SEAM);
+    let mut all = found;
+    all.extend(seams.map(|(at, seam)| (at..at + seam.len(), String::new())));
+    all.sort_by_key(|(span, _)| span.start);
+    all
 }
 
 /// A text with its secrets replaced, and the map from old offsets to new ones.
@@ -101,4 +115,23 @@ fn ceil(text: &str, mut at: usize) -> usize {
         at += 1;
     }
     at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seams_go_with_the_secrets_and_places_follow() {
+        let text = "Hi \u{2060}an\u{2060}na\u{2060}Sign out";
+        let secret = (6..13, "‹pier.username›".to_owned());
+        let scrubbed = Scrubbed::new(text, without_seams(text, vec![secret]));
+        assert_eq!(scrubbed.text, "Hi ‹pier.username›Sign out");
+        let link = text.find("Sign").unwrap()..text.len();
+        assert_eq!(&scrubbed.text[scrubbed.map(link.clone())], "Sign out");
+        let with_its_seam = link.start - SEAM.len_utf8()..link.end;
+        assert_eq!(&scrubbed.text[scrubbed.map(with_its_seam)], "Sign out");
+        let name = scrubbed.map(3..13);
+        assert_eq!(&scrubbed.text[name], "‹pier.username›");
+    }
 }

@@ -73,7 +73,7 @@ fn answer(url: &str) -> Value {
         "frame": [-1, 0, -1],
         "type": [[1], "text"], "testId": [[], ""], "href": [[], ""], "hints": [[1, 2], "berth"],
         "value": [[1], "matrose@pier.test"], "options": [[], ""], "disabledBy": [[], ""], "level": [0, 1],
-        "column": [[], ""], "unread": [], "owned": [], "suspects": 0
+        "column": [[], ""], "styled": [[], ""], "unread": [], "owned": [], "suspects": 0, "sought": []
     })
 }
 
@@ -86,6 +86,7 @@ fn wave<'a>(scrub: &'a dyn Scrub, allowed: &'a (dyn Fn(&str) -> bool + Sync)) ->
         generation: 3,
         scrub,
         allowed,
+        sought: &[],
     }
 }
 
@@ -127,6 +128,16 @@ async fn a_registered_value_leaves_neither_text_nor_values_and_places_follow() {
     assert_eq!(nodes[1].1.states.value.as_deref(), Some("‹pier.username›"));
     // UTF-16 places in the page's own text: "Größe\n" has 6 units.
     assert_eq!(reading.marks, [vec![6, 23]]);
+}
+
+#[tokio::test]
+async fn r18_an_element_a_style_sheet_writes_a_value_into_is_named() {
+    let mut read = answer("http://pier.test/");
+    read["styled"] = json!([[2, 5], "Hi matrose@pier.test\u{7f}new"]);
+    let realm = Script::new(vec![("top", "read", text(read))]);
+    let reading = observe(&realm, "top", &wave(&Mate, &all)).await.unwrap();
+    let nodes: Vec<u32> = reading.styled.iter().map(|id| id.node).collect();
+    assert_eq!(nodes, [2]);
 }
 
 #[tokio::test]
@@ -223,7 +234,7 @@ async fn case_032_an_obstacle_says_what_covers() {
         (
             "top",
             "prepare",
-            text(json!({"ok": false, "reason": "disabled", "by": "by fieldset \"Cargo\""})),
+            text(json!({"ok": false, "reason": "disabled", "by": "fieldset \"Cargo\""})),
         ),
         (
             "top",

@@ -49,11 +49,14 @@ pub(super) struct Answer {
     /// Pairs of an index (as a step) and a level.
     level: Vec<i64>,
     column: Words,
+    /// What style sheets write into elements.
+    styled: Words,
     unread: Vec<(UnreadKind, String)>,
     /// Frames of another origin: index of the frame element (-1: not listed) and its address.
     pub(super) owned: Vec<(i64, String)>,
     /// Hosts that may hide a closed root.
     pub(super) suspects: usize,
+    sought: Vec<Option<Vec<u32>>>,
 }
 
 /// A decoded document with what the pictures need: where secrets stand in its unscrubbed text.
@@ -62,6 +65,8 @@ pub(super) struct Decoded {
     pub unread: Vec<Unread>,
     /// Flat pairs of UTF-16 offsets, for `rectangles`.
     pub marks: Vec<u32>,
+    /// Elements into which a style sheet writes a secret.
+    pub styled: Vec<u32>,
 }
 
 pub(super) fn parse(text: &str) -> Result<Answer, ReadError> {
@@ -99,7 +104,7 @@ pub(super) fn decode(
         .iter()
         .flat_map(|(span, _)| [places.utf16(span.start), places.utf16(span.end)])
         .collect();
-    let scrubbed = Scrubbed::new(&answer.text, found);
+    let scrubbed = Scrubbed::new(&answer.text, scrub::without_seams(&answer.text, found));
     let clean = |text: String| scrub::string(scrub, text);
 
     let mut nodes = nodes(&answer, &places, &scrubbed, &clean)?;
@@ -135,6 +140,11 @@ pub(super) fn decode(
     for (i, v) in answer.column.rows() {
         at(&mut nodes, i)?.column = Some(clean(v.to_owned()));
     }
+    let shown = |text: &str| !scrub.find(text).is_empty();
+    let styled = answer.styled.rows().filter(|(_, text)| shown(text));
+    let styled = styled
+        .filter_map(|(at, _)| u32::try_from(at).ok())
+        .collect();
     Ok(Decoded {
         document: Document {
             context: context.to_owned(),
@@ -146,6 +156,7 @@ pub(super) fn decode(
             focus: u32::try_from(answer.focus)
                 .ok()
                 .filter(|&f| (f as usize) < n),
+            sought: answer.sought,
         },
         unread: answer
             .unread
@@ -156,6 +167,7 @@ pub(super) fn decode(
             })
             .collect(),
         marks,
+        styled,
     })
 }
 

@@ -1,17 +1,18 @@
 //! Building the plan: bind, unfold, understand hosts and writes, check what can be checked.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use crate::policy::{self, HostRule, SafeRequest, Scheme, WriteRule};
 use crate::scenario::{
-    self, Act, By, Fixture, FixtureKind, Flow, FormValue, Scenario, Step, Suite, Target, Value,
-    Vars,
+    self, Act, By, Fixture, FixtureKind, Flow, FormValue, Scenario, Server, Serves, Step, Suite,
+    Target, Value, Vars,
 };
 use crate::snapshot::{Approved, LockedGoal};
-use crate::text::Problem;
+use crate::text::{Problem, Spanned};
 
 use super::confirm::confirmed;
 use super::unfold::{BoundFlow, PlannedStep, StepBy, number, unfold};
@@ -50,8 +51,10 @@ pub fn build(suite: &Suite, chosen: &[&Scenario], wishes: &Wishes) -> Result<Pla
         match one(suite, scenario, wishes) {
             Ok((planned, warnings)) => {
                 for name in &planned.servers {
-                    if let Some(fixture) = suite.fixtures.get(name) {
-                        plan.servers.insert(name.clone(), fixture.clone());
+                    if let Some(fixture) = suite.fixtures.get(name)
+                        && plan.servers.insert(name.clone(), fixture.clone()).is_none()
+                    {
+                        problems.extend(served_problem(fixture, &suite.root));
                     }
                 }
                 plan.warnings.extend(warnings);
@@ -65,6 +68,24 @@ pub fn build(suite: &Suite, chosen: &[&Scenario], wishes: &Wishes) -> Result<Pla
     } else {
         Err(problems)
     }
+}
+
+/// A folder of pages is the suite's own, too.
+fn served_problem(fixture: &Fixture, root: &Path) -> Option<Problem> {
+    let FixtureKind::Server(Server {
+        serves: Serves::Folder(folder),
+        ..
+    }) = &fixture.kind
+    else {
+        return None;
+    };
+    let (name, shown) = (&fixture.name, folder.display());
+    (!root.join(folder).is_dir()).then(|| {
+        Problem::error(format!(
+            "fixture `{name}`: there is no folder `{shown}` to serve"
+        ))
+        .help("put it into the suite; the path is meant from the suite's folder")
+    })
 }
 
 /// `--var` that no chosen scenario declares.
@@ -170,9 +191,7 @@ fn one(
     number(&mut steps);
 
     let start = policy::navigable(&bound.start.value)
-        .map_err(|denial| {
-            problems.push(Problem::error(denial.to_string()).at(&bound.source, bound.start.span))
-        })
+        .map_err(|denial| problems.push(denied(&denial).at(&bound.source, bound.start.span)))
         .ok();
     let scheme = start
         .as_ref()
@@ -227,19 +246,27 @@ fn one(
         .collect::<Vec<_>>();
 
     let disposable = disposable_hosts(suite, &servers, scheme);
+    let listed = Listed {
+        rules: hosts
+            .iter()
+            .cloned()
+            .chain(fixture_hosts(suite, &servers, scheme))
+            .collect(),
+    };
     for step in before.iter().chain(&steps).chain(&after) {
         credentials.extend(credentials_in(&step.step));
-        goto_problem(
-            step,
-            start.as_ref(),
-            &hosts,
-            suite,
-            &servers,
-            scheme,
-            &mut problems,
-        );
+        if let Some(start) = &start {
+            problems.extend(goto_problem(step, start, &listed));
+        }
+        problems.extend(upload_problem(step, &suite.root));
         warnings.extend(step_warnings(step, &bound.language.value));
     }
+    if start.is_some() {
+        let requests = bound.writes.iter().map(|w| &w.request);
+        let requests = requests.chain(bound.safe_requests.iter().map(|s| &s.request));
+        problems.extend(requests.filter_map(|r| Some(listed.never(r)?.at(&bound.source, r.span))));
+    }
+    problems.extend(ends_problem(&bound));
     let approved = Approved::read(&suite.root, &bound.id)
         .map_err(|e| problems.push(Problem::error(e.to_string()).help("mend or remove the file")))
         .unwrap_or_default();
@@ -423,60 +450,107 @@ pub(super) fn fields_in(step: &Step) -> Vec<(String, String)> {
     }
 }
 
+/// An address that is never opened.
+fn denied(denial: &policy::Denial) -> Problem {
+    let help = match denial {
+        policy::Denial::UserInfo => {
+            "name a credential under `credentials` and sign in with a `login` step"
+        }
+        policy::Denial::Scheme { .. } => "write an http or https address",
+        policy::Denial::Unreadable => "a port is a number up to 65535",
+        policy::Denial::Host { .. }
+        | policy::Denial::Port { .. }
+        | policy::Denial::SchemeOfHost { .. } => "nothing else is ever reached",
+    };
+    Problem::error(denial.to_string()).help(help)
+}
+
+/// Names that the scenario's servers bring.
+fn fixture_hosts(suite: &Suite, servers: &[String], scheme: Scheme) -> Vec<HostRule> {
+    let servers = servers
+        .iter()
+        .filter_map(|name| match &suite.fixtures.get(name)?.kind {
+            FixtureKind::Server(server) => Some(server.hosts.iter()),
+            FixtureKind::Flow(_) => None,
+        });
+    servers
+        .flatten()
+        .filter_map(|(name, _)| HostRule::parse(&name.value, scheme).ok())
+        .collect()
+}
+
+/// Every host the scenario can reach.
+struct Listed {
+    rules: Vec<HostRule>,
+}
+
+impl Listed {
+    /// What to add to `hosts` for this address; `None`: it is listed.
+    fn lacks(&self, url: &url::Url) -> Option<String> {
+        let rule = HostRule::of(url)?;
+        let listed = self.rules.iter().any(|known| known.same_place(&rule));
+        (!listed).then(|| format!("{}://{}:{}", rule.scheme, rule.host, rule.port))
+    }
+
+    /// A request that is never let through, whatever is declared about it.
+    fn never(&self, request: &Spanned<String>) -> Option<Problem> {
+        let (_, glob) = request.split_once(' ')?;
+        let (scheme, rest) = glob.trim().split_once("://")?;
+        let host = rest.split(['/', '?', '#']).next()?;
+        let url = url::Url::parse(&format!("{scheme}://{host}/")).ok()?;
+        let add = self.lacks(&url)?;
+        let message = format!("no such request can be made: {host} is not listed");
+        Some(Problem::error(message).help(format!("add `{add}` to `hosts:`")))
+    }
+}
+
 /// A `goto` off the list is known before any browser.
-fn goto_problem(
-    step: &PlannedStep,
-    start: Option<&url::Url>,
-    hosts: &[HostRule],
-    suite: &Suite,
-    servers: &[String],
-    scheme: Scheme,
-    problems: &mut Vec<Problem>,
-) {
-    let (Act::Goto(address), Some(start)) = (&step.step.act, start) else {
-        return;
+fn goto_problem(step: &PlannedStep, start: &url::Url, listed: &Listed) -> Option<Problem> {
+    let Act::Goto(address) = &step.step.act else {
+        return None;
     };
     let joined = start
         .join(address)
         .map_or_else(|_| address.clone(), |u| u.to_string());
-    match policy::navigable(&joined) {
-        Err(denial) => {
-            problems.push(Problem::error(denial.to_string()).at(&step.source, step.step.span))
-        }
+    let problem = match policy::navigable(&joined) {
+        Err(denial) => denied(&denial),
         Ok(url) => {
-            let fixture_hosts = servers
-                .iter()
-                .filter_map(|n| match &suite.fixtures.get(n)?.kind {
-                    FixtureKind::Server(server) => Some(server.hosts.iter()),
-                    FixtureKind::Flow(_) => None,
-                });
-            let fixture_rules: Vec<HostRule> = fixture_hosts
-                .flatten()
-                .filter_map(|(name, _)| HostRule::parse(&name.value, scheme).ok())
-                .collect();
-            let listed = HostRule::of(&url).is_some_and(|rule| {
-                hosts
-                    .iter()
-                    .chain(&fixture_rules)
-                    .any(|h| h.same_place(&rule))
-            });
-            if !listed {
-                problems.push(
-                    Problem::error(format!(
-                        "`goto` leaves the listed hosts: {}",
-                        url.host_str().unwrap_or_default()
-                    ))
-                    .at(&step.source, step.step.span)
-                    .help(format!(
-                        "add `{}` to `hosts:`",
-                        HostRule::of(&url)
-                            .map(|r| format!("{}://{}:{}", r.scheme, r.host, r.port))
-                            .unwrap_or_default()
-                    )),
-                );
-            }
+            let add = listed.lacks(&url)?;
+            let host = url.host_str().unwrap_or_default();
+            Problem::error(format!("`goto` leaves the listed hosts: {host}"))
+                .help(format!("add `{add}` to `hosts:`"))
         }
+    };
+    Some(problem.at(&step.source, step.step.span))
+}
+
+/// A file to upload is the suite's own: it is there, or the step can't work.
+fn upload_problem(step: &PlannedStep, root: &Path) -> Option<Problem> {
+    let Act::Upload { file, .. } = &step.step.act else {
+        return None;
+    };
+    if root.join(file).is_file() {
+        return None;
     }
+    let problem = Problem::error(format!("there is no file `{}`", file.display()));
+    let help = "put it into the suite; the path is meant from the suite's folder";
+    Some(problem.at(&step.source, step.step.span).help(help))
+}
+
+/// A step no run gets to can't be the one it ends in.
+fn ends_problem(scenario: &Scenario) -> Option<Problem> {
+    let step = scenario.ends.step?;
+    let last = scenario.steps.len();
+    if step <= last {
+        return None;
+    }
+    let problem = Problem::error(match last {
+        0 => format!("`ends` names step {step}, and a goal has no numbered steps"),
+        1 => format!("`ends` names step {step}, and there is one step"),
+        _ => format!("`ends` names step {step}, and there are {last} steps"),
+    });
+    let problem = problem.at(&scenario.source, scenario.ends.span?);
+    Some(problem.help("steps are counted from 1, those of a flow with the step that uses it"))
 }
 
 /// Hints that stop nothing: CSS targets, risky names without `write:`.

@@ -21,7 +21,7 @@ pub use shard::Shard;
 pub use unfold::{PlannedStep, StepBy};
 
 use crate::policy::{HostRule, SafeRequest, WriteRule};
-use crate::scenario::{Fixture, Keep, Scenario};
+use crate::scenario::{Fixture, Keep, Scenario, hide_in_expectations, hide_in_step};
 use crate::snapshot::Approved;
 
 /// What a run will do, in order.
@@ -35,7 +35,7 @@ pub struct Plan {
 }
 
 /// One scenario, ready to run or refused with the reason.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Planned {
     /// Bound: every `$(…)` replaced.
     pub scenario: Scenario,
@@ -72,6 +72,18 @@ pub struct Planned {
 impl Planned {
     pub fn id(&self) -> &str {
         &self.scenario.id
+    }
+
+    /// As pages are read: values in targets and expectations as placeholders, so that placeholder
+    /// meets placeholder however the author wrote it.
+    pub fn hiding(&self, clean: impl Fn(&str) -> String) -> Self {
+        let mut own = self.clone();
+        let flows = [&mut own.before, &mut own.steps, &mut own.after];
+        for step in flows.into_iter().flatten() {
+            hide_in_step(&mut step.step, &clean);
+        }
+        hide_in_expectations(&mut own.scenario.expect, &clean);
+        own
     }
 
     /// Which fields of which credentials the steps use; a login needs the password.

@@ -1,5 +1,5 @@
-//! What the gate is told of a request: its line, the headers that say where it comes from, and the
-//! operations its body names. Never the body.
+//! What the gate is told of a request: its line, the headers that say where it comes from, the
+//! operations its body names and whether it holds what was signed in with. Never the body.
 
 use url::Url;
 
@@ -21,6 +21,8 @@ pub struct RequestFacts {
     pub ping: bool,
     /// See [`super::operations()`].
     pub operations: Vec<String>,
+    /// The body holds the value of the sign-in under way.
+    pub carries: bool,
 }
 
 impl RequestFacts {
@@ -35,6 +37,7 @@ impl RequestFacts {
             method_override: None,
             ping: false,
             operations: Vec::new(),
+            carries: false,
         }
     }
 

@@ -4,7 +4,7 @@
 //! closes it, after the step's requests have settled.
 
 use super::facts::RequestFacts;
-use super::origin::Origin;
+use super::signin::{Carries, SignIn};
 use super::suggest::Suggestion;
 use super::writes::{SafeRequest, WriteRule};
 
@@ -41,8 +41,42 @@ pub struct WindowId(u64);
 struct Window {
     id: WindowId,
     what: String,
-    /// A login's window is for requests to its origin alone.
-    origin: Option<Origin>,
+    covers: Covers,
+}
+
+#[derive(Debug)]
+enum Covers {
+    Everything,
+    /// Its one request, unless that has gone out already.
+    SignIn {
+        sign_in: SignIn,
+        used: bool,
+    },
+}
+
+impl Covers {
+    /// A sign-in that still waits for its request.
+    fn waiting(&self) -> Option<&SignIn> {
+        match self {
+            Self::SignIn {
+                sign_in,
+                used: false,
+            } => Some(sign_in),
+            _ => None,
+        }
+    }
+
+    /// Uses the sign-in up.
+    fn take(&mut self, request: &RequestFacts) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::SignIn { sign_in, used } => {
+                let covered = !*used && sign_in.covers(request);
+                *used |= covered;
+                covered
+            }
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -66,12 +100,29 @@ impl Gate {
 
     /// For a step that carries `write: <what it changes>`.
     pub fn open_window(&mut self, what: &str) -> WindowId {
-        self.open(what, None)
+        self.open(what, Covers::Everything)
     }
 
-    /// For `login`: only requests to `origin` pass.
-    pub fn open_login(&mut self, origin: Origin) -> WindowId {
-        self.open(LOGIN, Some(origin))
+    /// For a credential that was entered: the request that takes it to its origin passes, once.
+    pub fn open_login(&mut self, sign_in: SignIn) -> WindowId {
+        let used = false;
+        self.open(LOGIN, Covers::SignIn { sign_in, used })
+    }
+
+    /// The site answered a sign-in by asking for the same request at another address of its own.
+    pub fn login_redirected(&mut self) {
+        for window in &mut self.windows {
+            if let Covers::SignIn { used, .. } = &mut window.covers {
+                *used = false;
+            }
+        }
+    }
+
+    /// Set where the ruling hangs on whether the body holds what was entered.
+    pub fn wants_carried(&self, request: &RequestFacts) -> Option<Carries> {
+        let waiting = self.windows.iter().filter_map(|w| w.covers.waiting());
+        let mut may = waiting.filter(|sign_in| sign_in.may_cover(request));
+        may.next().map(|sign_in| sign_in.carries.clone())
     }
 
     /// Requests approved for one action, beside the declared ones; replaces earlier ones.
@@ -84,11 +135,11 @@ impl Gate {
         self.approved.clear();
     }
 
-    fn open(&mut self, what: &str, origin: Option<Origin>) -> WindowId {
+    fn open(&mut self, what: &str, covers: Covers) -> WindowId {
         self.opened += 1;
         let id = WindowId(self.opened);
         let what = what.to_owned();
-        self.windows.push(Window { id, what, origin });
+        self.windows.push(Window { id, what, covers });
         id
     }
 
@@ -109,7 +160,8 @@ impl Gate {
         }
         let named =
             |safe: &SafeRequest| !safe.operations.is_empty() && safe.request.matches(request);
-        let covered = !self.windows.is_empty()
+        let opened = |window: &Window| matches!(window.covers, Covers::Everything);
+        let covered = self.windows.iter().any(opened)
             || self
                 .writes
                 .iter()
@@ -167,14 +219,10 @@ impl Gate {
         Err(spent)
     }
 
-    fn window_for(&self, request: &RequestFacts) -> Option<&str> {
+    fn window_for(&mut self, request: &RequestFacts) -> Option<&str> {
         self.windows
-            .iter()
+            .iter_mut()
             .rev()
-            .find(|window| match &window.origin {
-                Some(origin) => origin.holds(&request.url),
-                None => true,
-            })
-            .map(|window| window.what.as_str())
+            .find_map(|window| window.covers.take(request).then_some(window.what.as_str()))
     }
 }

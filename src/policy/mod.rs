@@ -12,6 +12,7 @@ mod hosts;
 mod operations;
 mod origin;
 mod risky;
+mod signin;
 mod suggest;
 mod writes;
 
@@ -26,5 +27,6 @@ pub use hosts::{HostError, HostRule, Scheme, mixed_scripts};
 pub use operations::operations;
 pub use origin::{Origin, OriginError};
 pub use risky::{languages as risky_languages, risky};
+pub use signin::{Carries, SignIn};
 pub use suggest::Suggestion;
 pub use writes::{RequestPattern, SafeRequest, WriteError, WriteRule};

@@ -103,7 +103,12 @@ impl<W: Write> Console<W> {
                     self.later(event, "new", &says, AnsiColor::Cyan);
                 } else if verdict.verdict == Verdict::Pending {
                     let beside = verdict.pending.as_deref().unwrap_or(&verdict.what);
-                    let says = format!("{} differs: {}", verdict.what, plain::line(beside));
+                    let how = match (&verdict.diff, verdict.what.as_str()) {
+                        (None, _) => "not approved yet",
+                        (_, "steps") => "differ",
+                        _ => "differs",
+                    };
+                    let says = format!("{} {how}: {}", verdict.what, plain::line(beside));
                     self.later(event, "pending", &says, AnsiColor::Yellow);
                 }
             }
@@ -181,6 +186,12 @@ impl<W: Write> Console<W> {
     fn of_attempt(&mut self, event: &Event) {
         let key = (event.scenario.clone(), event.attempt);
         let live = self.style.verbose && self.run.as_ref().is_none_or(|run| run.jobs <= 1);
+        if let What::Note { text } = &event.what
+            && !self.running.contains_key(&key)
+        {
+            // After the end: about the tutorial and what is approved.
+            return self.later(event, "note", &plain::line(text), AnsiColor::Yellow);
+        }
         match &event.what {
             What::ScenarioStarted(started) if live => {
                 let name = self.paint(&plain::line(&started.name), Paint::new().bold());

@@ -188,11 +188,7 @@ impl ScenarioReport {
         if let Some(deciding) = self.deciding() {
             let deciding = &self.attempts[deciding];
             self.as_expected = deciding.as_expected && deciding.status != Status::Passed;
-            self.status = if deciding.as_expected {
-                Status::Passed
-            } else {
-                deciding.status
-            };
+            self.status = deciding.verdict();
             self.reason = deciding.reason.clone();
             self.message = deciding.message.clone();
         }
@@ -241,12 +237,7 @@ impl ScenarioReport {
             return Some(last);
         }
         (0..=last).min_by_key(|at| {
-            let attempt = &self.attempts[*at];
-            let code = if attempt.passed() {
-                exit::PASSED
-            } else {
-                exit::meaning(attempt.status).exit
-            };
+            let code = exit::meaning(self.attempts[*at].verdict()).exit;
             exit::GRAVITY.iter().position(|known| *known == code)
         })
     }
@@ -261,8 +252,12 @@ impl ScenarioReport {
                     .pending
                     .as_ref()
                     .map_or_else(String::new, |path| format!(": {path}"));
+                let (waits, it) = match snapshot.what.as_str() {
+                    "steps" => ("wait", "them"),
+                    _ => ("waits", "it"),
+                };
                 let message = format!(
-                    "The {} waits for approval{beside}. Take it over with `rehearsal accept {}`.",
+                    "The {} {waits} for approval{beside}. Take {it} over with `rehearsal accept {}`.",
                     snapshot.what, self.id
                 );
                 (Status::Pending, "snapshot_pending", message)

@@ -260,7 +260,8 @@ fn output(
     // The picture that matters comes first, before the log: GitLab shows only the first, and
     // Jenkins cuts the middle out of long output.
     let evidence = attempt.evidence().and_then(|frame| frame.file.as_deref());
-    let others = attempt.steps.iter().flat_map(|step| &step.frames);
+    let steps = attempt.steps.iter().flat_map(|step| &step.frames);
+    let others = steps.chain(&attempt.end);
     let mut seen = HashSet::new();
     let mut left = limits.output / 4;
     let mut links = evidence

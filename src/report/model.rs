@@ -149,9 +149,11 @@ pub struct Attempt {
     pub number: u32,
     /// RFC 3339, UTC.
     pub started: String,
+    /// How it ended by itself; whether that counts as passed says `as_expected`.
     pub status: Status,
     pub reason: String,
     pub message: String,
+    /// It ended as its `ends` says (`completed` unless written).
     pub as_expected: bool,
     pub goal: Option<String>,
     pub start: Option<String>,
@@ -166,6 +168,8 @@ pub struct Attempt {
     pub ms_by_part: BTreeMap<String, u64>,
     pub steps: Vec<StepReport>,
     pub looks: Vec<Looked>,
+    /// The page as it was looked at.
+    pub end: Option<Frame>,
     pub blocked: Vec<Blocked>,
     pub writes: Vec<Write>,
     pub extracted: Vec<Extracted>,
@@ -173,8 +177,18 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// What the attempt counts as. Its own status says how it ended; whether that was right only
+    /// `as_expected` knows: a scenario that must fail and completes has failed.
+    pub fn verdict(&self) -> Status {
+        match self.status {
+            _ if self.as_expected => Status::Passed,
+            Status::Passed => Status::Failed,
+            other => other,
+        }
+    }
+
     pub fn passed(&self) -> bool {
-        self.status == Status::Passed || self.as_expected
+        self.verdict() == Status::Passed
     }
 
     /// The step that ended the attempt: the one named, else the first that went wrong.
@@ -186,10 +200,12 @@ impl Attempt {
             .or_else(|| self.steps.iter().rev().find(|step| step.failure.is_some()))
     }
 
-    /// The picture that shows how it ended: the failing step's last, else the last of all.
+    /// The picture that shows how it ended: the failing step's last, else the end state's, else the
+    /// last of all.
     pub fn evidence(&self) -> Option<&Frame> {
         self.failing_step()
             .and_then(|step| step.frames.last())
+            .or(self.end.as_ref())
             .or_else(|| self.steps.iter().rev().find_map(|step| step.frames.last()))
     }
 }

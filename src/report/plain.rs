@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::text::without_sequences;
+
 /// For a terminal or a text file: no control but `\n`, no escape sequence, direction marks shown.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -60,12 +62,10 @@ fn strip(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
+    let text = without_sequences(text);
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
-            '\u{1b}' => escape(&mut rest),
-            '\u{9b}' => control_sequence(&mut rest),
-            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => string_sequence(&mut rest),
             '\n' => out.push('\n'),
             // A lone carriage return ends a line too: it must not let later text overwrite earlier.
             '\r' => {
@@ -87,45 +87,6 @@ fn unfit(c: char) -> bool {
     (c.is_control() && c != '\n')
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{fdd0}'..='\u{fdef}')
         || (c as u32) & 0xfffe == 0xfffe
-}
-
-type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
-
-fn escape(rest: &mut Rest) {
-    match rest.peek() {
-        Some('[') => {
-            rest.next();
-            control_sequence(rest);
-        }
-        Some(']' | 'P' | 'X' | '^' | '_') => {
-            rest.next();
-            string_sequence(rest);
-        }
-        _ => {
-            while rest.next_if(|c| matches!(c, ' '..='/')).is_some() {}
-            rest.next_if(|c| matches!(c, '0'..='~'));
-        }
-    }
-}
-
-/// Parameters, intermediates, one final character; a cut sequence ends where it stops fitting.
-fn control_sequence(rest: &mut Rest) {
-    while rest.next_if(|c| matches!(c, ' '..='?')).is_some() {}
-    rest.next_if(|c| matches!(c, '@'..='~'));
-}
-
-/// Up to its terminator, but never past the end of the line: an open one must not eat a report.
-fn string_sequence(rest: &mut Rest) {
-    while let Some(c) = rest.next_if(|c| *c != '\n') {
-        match c {
-            '\u{7}' | '\u{9c}' => return,
-            '\u{1b}' => {
-                rest.next_if_eq(&'\\');
-                return;
-            }
-            _ => {}
-        }
-    }
 }
 
 /// At most about `limit` bytes: the beginning, a mark that says how much is gone, the end.

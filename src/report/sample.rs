@@ -255,13 +255,24 @@ impl Play<'_> {
         self
     }
 
+    /// Of a scenario whose `ends` is the usual one.
     pub fn finished(&mut self, status: Status, reason: &str, message: &str) -> &mut Self {
+        self.ended(status, reason, message, status == Status::Passed)
+    }
+
+    pub fn ended(
+        &mut self,
+        status: Status,
+        reason: &str,
+        message: &str,
+        as_expected: bool,
+    ) -> &mut Self {
         let done = ScenarioFinished {
             status,
             reason: reason.to_owned(),
             message: message.to_owned(),
             failed_step: (status == Status::Failed).then(|| self.step.to_string()),
-            as_expected: false,
+            as_expected,
             signed_in_by: Some("credential".to_owned()),
             wrote: false,
             ms: self.ms,

@@ -83,6 +83,95 @@ fn a_failed_repeat_is_not_washed_away_by_a_later_pass() {
     assert_eq!(statuses(&journal.events)[0].1, Status::Failed);
 }
 
+/// Statuses a scenario can end with by itself, and the exit code of each where it was not wanted.
+const ENDINGS: [(Status, i32); 8] = [
+    (Status::Passed, exit::FAILED),
+    (Status::Failed, exit::FAILED),
+    (Status::Stuck, exit::FAILED),
+    (Status::OutOfBudget, exit::FAILED),
+    (Status::NotCompleted, exit::FAILED),
+    (Status::Disagreed, exit::FAILED),
+    (Status::Refused, exit::REFUSED),
+    (Status::Environment, exit::ENVIRONMENT),
+];
+
+/// One scenario that ended so, once.
+fn ended(status: Status, as_expected: bool) -> Vec<Event> {
+    let mut journal = Journal::new(&[("a", "A", &[])]);
+    journal.scenario("a", 1, "Do it.").ended(
+        status,
+        "the_reason",
+        "it came to something",
+        as_expected,
+    );
+    journal.events
+}
+
+#[test]
+fn whatever_an_end_is_it_passes_when_it_was_wanted_and_fails_when_not() {
+    for (status, unwanted) in ENDINGS {
+        assert_eq!(exit_code(&ended(status, true)), exit::PASSED, "{status:?}");
+        assert_eq!(exit_code(&ended(status, false)), unwanted, "{status:?}");
+    }
+}
+
+#[test]
+fn an_unwanted_end_fails_in_every_report() {
+    for (status, _) in ENDINGS {
+        for wanted in [true, false] {
+            let events = ended(status, wanted);
+            let said = format!("{status:?}, wanted: {wanted}");
+            let files: std::collections::BTreeMap<_, _> = render_all(&events, &Options::default())
+                .into_iter()
+                .map(|(path, bytes)| (path, String::from_utf8(bytes).unwrap()))
+                .collect();
+            let sum = |key| {
+                let tree = roxmltree::Document::parse(&files["junit.xml"]).unwrap();
+                let count = tree.root_element().attribute(key).unwrap_or("0");
+                count.parse::<u32>().unwrap()
+            };
+            assert_eq!(
+                sum("failures") + sum("errors"),
+                u32::from(!wanted),
+                "{said}"
+            );
+            let json: serde_json::Value = serde_json::from_str(&files["report.json"]).unwrap();
+            let scenario = &json["scenarios"][0];
+            assert_eq!(scenario["status"] == "passed", wanted, "{said}");
+            assert_eq!(json["counts"]["passed"] == 1, wanted, "{said}");
+            assert_eq!(json["exit"] == 0, wanted, "{said}");
+            let told = wanted || files["report.html"].contains("it came to something");
+            assert!(told, "{said}");
+            let mut out = Vec::new();
+            let mut console = Console::new(Style::default(), &mut out);
+            events.iter().for_each(|event| console.event(event));
+            console.finish(&Outputs::default());
+            let text = String::from_utf8(out).unwrap();
+            assert_eq!(text.contains("1 passed"), wanted, "{said}: {text}");
+            assert_eq!(
+                text.contains("it came to something"),
+                !wanted,
+                "{said}: {text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_must_fail_scenario_that_completes_is_not_washed_away_by_repeating_it() {
+    let mut journal = Journal::new(&[("a", "A", &[])]);
+    for (attempt, as_expected) in [(1, true), (2, false), (3, true)] {
+        let status = match as_expected {
+            true => Status::Failed,
+            false => Status::Passed,
+        };
+        journal
+            .scenario("a", attempt, "Do it.")
+            .ended(status, "the_reason", "", as_expected);
+    }
+    assert_eq!(statuses(&journal.events)[0].1, Status::Failed);
+}
+
 #[test]
 fn r68_an_unfinished_scenario_still_shows_what_was_done() {
     let report = RunReport::fold(&sample::journal());
@@ -93,6 +182,23 @@ fn r68_an_unfinished_scenario_still_shows_what_was_done() {
     assert_eq!(last.steps[1].status, Status::NotFinished);
     assert_eq!(last.choosers["exact"], 2);
     assert!(last.evidence().is_some());
+}
+
+#[test]
+fn r69_the_picture_of_the_end_state_is_no_step() {
+    let mut journal = sample::Journal::new(&[("a", "a.yaml", &[])]);
+    let mut play = journal.scenario("a", 1, "See it.");
+    play.pass("Click button “Go”", "click: Go", "click", "Go");
+    play.looks([true, true], "see: done", ["it is there", "it is there"]);
+    play.frame(crate::event::END, "http://code.test/demo");
+    play.finished(Status::Passed, "completed", "");
+    let report = RunReport::fold(&journal.events);
+    let attempt = report.scenarios[0].last().unwrap();
+    assert_eq!(attempt.steps.len(), 1, "{:?}", attempt.steps);
+    assert!(attempt.end.is_some());
+    assert_eq!(attempt.evidence(), attempt.end.as_ref());
+    let html = html::render(&journal.events, &Default::default());
+    assert!(!html.contains("Step end") && html.contains("The page at the end"));
 }
 
 #[test]

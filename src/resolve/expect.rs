@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::page::{Node, NodeId, Observation, Tri};
 use crate::policy::Glob;
-use crate::scenario::{By, DataExpect, ElementExpect, ExpectLine, Expectation, Verb};
-use crate::text::fold::{fold, words};
+use crate::scenario::{By, DataExpect, ElementExpect, ExpectLine, Expectation, Target, Verb};
+use crate::text::fold::{fold, undecorate, words};
 use crate::text::{cut, visible};
 
 use super::explain::{describe, likeness};
@@ -43,23 +43,10 @@ pub fn check(
     data: &Value,
     downloads: Downloads,
 ) -> Checked {
-    let scopes = match super::find::scopes(observation, &line.within) {
-        Ok(scopes) => scopes,
-        Err(miss) => return fails(miss.message),
+    let places = match places(observation, &line.within) {
+        Ok(places) => places,
+        Err(why) => return fails(why),
     };
-    // Without `within` the whole page counts; with several, the innermost ones inside all others.
-    let places: Vec<NodeId> = match scopes.last() {
-        None => Vec::new(),
-        Some(_) => {
-            let all: Vec<NodeId> = scopes.iter().flatten().copied().collect();
-            all.into_iter()
-                .filter(|id| super::find::inside_all(observation, *id, &scopes))
-                .collect()
-        }
-    };
-    if !line.within.is_empty() && places.is_empty() {
-        return fails("no place lies in all of the scopes named");
-    }
     match &line.line {
         ExpectLine::Url(glob) => by_glob(glob, &observation.url, "address"),
         ExpectLine::Title(glob) => {
@@ -101,6 +88,37 @@ fn fails(saw: impl Into<String>) -> Checked {
         saw: saw.into(),
         live: false,
     }
+}
+
+/// Where text counts: nowhere in particular without `within` (the whole page); with several, the
+/// innermost ones inside all others.
+fn places(observation: &Observation, within: &[Target]) -> Result<Vec<NodeId>, String> {
+    let scopes = super::find::scopes(observation, within).map_err(|miss| miss.message)?;
+    let Some(_) = scopes.last() else {
+        return Ok(Vec::new());
+    };
+    let all: Vec<NodeId> = scopes.iter().flatten().copied().collect();
+    let inner: Vec<NodeId> = all
+        .into_iter()
+        .filter(|id| super::find::inside_all(observation, *id, &scopes))
+        .collect();
+    match inner.is_empty() {
+        true => Err("no place lies in all of the scopes named".into()),
+        false => Ok(inner),
+    }
+}
+
+/// Whether a whole line of the page's text is this name, but for decoration ("Loading…" is "Loading",
+/// "Loading dock" is not).
+pub fn shows_line(observation: &Observation, name: &str, within: &[Target]) -> bool {
+    let (wanted, bare) = (fold(name), undecorate(name));
+    let Ok(places) = places(observation, within) else {
+        return false;
+    };
+    text_within(observation, &places)
+        .iter()
+        .flat_map(|text| text.lines())
+        .any(|line| fold(line) == wanted || !bare.is_empty() && undecorate(line) == bare)
 }
 
 fn by_glob(glob: &str, address: &str, what: &str) -> Checked {
@@ -229,15 +247,16 @@ fn element(wanted: &ElementExpect, observation: &Observation, line: &Expectation
 }
 
 fn no_element(wanted: &ElementExpect, observation: &Observation, line: &Expectation) -> Checked {
-    // A scope that is gone holds nothing.
-    let found = find_all(
+    let found = match find_all(
         observation,
         &wanted.target,
         Verb::Expect,
         &line.within,
         wanted.contains,
-    )
-    .unwrap_or_default();
+    ) {
+        Ok(found) => found,
+        Err(miss) => return fails(miss.message),
+    };
     let with_states = found
         .into_iter()
         .filter_map(|id| observation.node(id))

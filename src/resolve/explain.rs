@@ -205,7 +205,10 @@ pub(super) fn not_found(
         let controls = observation
             .nodes()
             .any(|(_, n)| n.interactive && fold_case(&n.name).contains(&name_folded));
-        if plain && !controls {
+        let named = observation
+            .nodes()
+            .any(|(_, n)| n.interactive && contains_words(&words(&n.name), &words(name)));
+        if plain && !controls && !named {
             help.push(format!("the words stand on the page as plain text, with no control role; {{ text: \"{}\" }} names them", visible(name)));
         }
     }
@@ -307,18 +310,20 @@ pub(super) fn unread_words(unread: &Unread) -> String {
     }
 }
 
-pub(super) fn ambiguous(observation: &Observation, query: &Query, matches: &[Near]) -> Miss {
-    let places: Vec<&str> = matches.iter().filter_map(|m| m.place.as_deref()).collect();
-    let distinct = places
-        .iter()
-        .collect::<std::collections::BTreeSet<_>>()
-        .len()
-        > 1;
-    let narrow = match matches.iter().find_map(|m| m.place.clone()) {
-        Some(place) if distinct => format!("narrow it with `within: {place}` or `nth: 1`"),
-        _ => "narrow it with `nth: 1` (counts in document order)".to_owned(),
+pub(super) fn ambiguous(_: &Observation, query: &Query, matches: &[Near]) -> Miss {
+    let in_place = |place: &str| {
+        let same = matches.iter().filter(|m| m.place.as_deref() == Some(place));
+        same.count()
     };
-    let _ = observation;
+    // A place that holds all of them, or two of them, narrows nothing.
+    let narrows = matches
+        .iter()
+        .filter_map(|m| m.place.as_deref())
+        .find(|place| matches.len() > 1 && in_place(place) == 1);
+    let narrow = match narrows {
+        Some(place) => format!("narrow it with `within: {place}` or `nth: 1`"),
+        None => "narrow it with `nth: 1` (counts in document order)".to_owned(),
+    };
     Miss {
         kind: MissKind::Ambiguous,
         message: format!("{} elements match {}", matches.len(), wanted(query)),
@@ -398,6 +403,19 @@ pub(super) fn no_scope(observation: &Observation, target: &Target) -> Miss {
             target_words(target)
         ),
         nearest: places.into_iter().map(|(_, n)| n).take(SHOWN).collect(),
+        help: None,
+    }
+}
+
+/// A selector the browser refuses finds nothing, which is not the same as nothing being there.
+pub(super) fn not_to_be_sought(target: &Target) -> Miss {
+    Miss {
+        kind: MissKind::NotFound,
+        message: match &target.by {
+            By::Css(css) => format!("`{css}` is no CSS selector the browser understands"),
+            _ => format!("{} was not looked for", target_words(target)),
+        },
+        nearest: Vec::new(),
         help: None,
     }
 }

@@ -1,6 +1,8 @@
 //! The ladder: exact, folded, near; scope, role and ordinal on the way.
 
-use crate::page::{Node, NodeId, Observation};
+use std::collections::HashSet;
+
+use crate::page::{Node, NodeId, Observation, Sought};
 use crate::scenario::{By, Scope, Target, Verb};
 use crate::text::fold::{fold, fold_case, undecorate, words};
 
@@ -29,9 +31,12 @@ enum Rung {
     Plain,
     /// Sentences only: the name's words stand in the phrase, or the phrase's in the name.
     Words,
-    /// Rows, items and the like seldom have a name of their own: the whole text they hold.
+    /// Rows, items and the like seldom have a name of their own: a cell or heading in them has it, or it
+    /// is all their text beside their controls.
+    Part,
+    /// The whole text they hold.
     Content,
-    /// The only one of them whose text holds the words.
+    /// Their text holds the words.
     ContentWords,
     Other(Chooser),
 }
@@ -42,9 +47,22 @@ impl Rung {
             Self::Exact => Chooser::Exact,
             Self::Folded => Chooser::Folded,
             Self::Plain | Self::Words | Self::ContentWords => Chooser::Near,
-            Self::Content => Chooser::Text,
+            Self::Part | Self::Content => Chooser::Text,
             Self::Other(chooser) => chooser,
         }
+    }
+}
+
+/// What only the page can tell of a target: elements named by a selector or by their text.
+pub fn sought(target: &Target) -> Option<Sought> {
+    sought_by(&target.by)
+}
+
+fn sought_by(by: &By) -> Option<Sought> {
+    match by {
+        By::Css(css) => Some(Sought::Css(css.clone())),
+        By::Text(text) => Some(Sought::Text(text.clone())),
+        By::Name { .. } | By::TestId(_) => None,
     }
 }
 
@@ -74,25 +92,11 @@ pub fn resolve(observation: &Observation, query: &Query) -> Result<Pick, Miss> {
     let mut matches = Vec::new();
     let mut behind = Vec::new();
     for rung in rungs(query) {
-        let hits: Vec<Match> = pool
-            .iter()
-            .filter(|(id, node, _)| holds(observation, query.target, *id, node, rung))
-            .map(|(id, _, fit)| Match {
-                id: *id,
-                rung,
-                fit: *fit,
-            })
-            .collect();
-        let hits = match rung {
-            Rung::Content | Rung::ContentWords => {
-                let inner = innermost(observation, ids(&hits));
-                hits.into_iter().filter(|m| inner.contains(&m.id)).collect()
-            }
-            _ => hits,
-        };
-        let (reachable, hidden): (Vec<_>, Vec<_>) = hits
+        let hits = hits(observation, &query.target.by, &pool, rung)
             .into_iter()
-            .partition(|m| observation.node(m.id).is_some_and(|n| n.reachable));
+            .map(|(id, _, fit)| Match { id, rung, fit });
+        let (reachable, hidden): (Vec<_>, Vec<_>) =
+            hits.partition(|m| observation.node(m.id).is_some_and(|n| n.reachable));
         behind.extend(hidden);
         if !reachable.is_empty() {
             matches = reachable;
@@ -122,6 +126,7 @@ fn rungs(query: &Query) -> Vec<Rung> {
             Rung::Exact,
             Rung::Folded,
             Rung::Plain,
+            Rung::Part,
             Rung::Content,
             Rung::ContentWords,
         ],
@@ -162,11 +167,14 @@ fn is_hidden_file_field(node: &Node) -> bool {
     node.rect.is_none() && node.input_type.as_deref() == Some("file")
 }
 
-/// Roles that hold things and take no name from what they hold (WAI-ARIA 1.2 "Name From: author").
+/// Roles that hold things. Most take no name from what they hold (WAI-ARIA 1.2 "Name From: author"),
+/// and a row's is all it holds.
 fn named_by_content(role: &str) -> bool {
     matches!(
         role,
-        "listitem"
+        "row"
+            | "listitem"
+            | "treeitem"
             | "article"
             | "group"
             | "region"
@@ -185,32 +193,104 @@ fn named_by_content(role: &str) -> bool {
     )
 }
 
-fn holds(observation: &Observation, target: &Target, id: NodeId, node: &Node, rung: Rung) -> bool {
-    match (&target.by, rung) {
-        (By::Name { name: None, .. }, rung) => rung == Rung::Exact,
-        (
-            By::Name {
-                name: Some(name), ..
-            },
-            Rung::Content,
-        ) => node.name.is_empty() && fold(observation.text_of(id)) == fold(name),
-        (
-            By::Name {
-                name: Some(name), ..
-            },
-            Rung::ContentWords,
-        ) => node.name.is_empty() && contains_words(&words(observation.text_of(id)), &words(name)),
-        (
-            By::Name {
-                name: Some(name), ..
-            },
-            rung,
-        ) => name_holds(name, &node.name, rung),
-        (By::TestId(id), _) => node.test_id.as_deref() == Some(id.as_str()),
-        (By::Text(text), _) => fold(&node.name) == fold(text),
-        // CSS is asked in the page; the broker adds what it answers as picks of its own.
-        (By::Css(_), _) => false,
+/// Those of a pool that answer to a target at a rung, the innermost where what they hold decides.
+fn hits<'a, T: Copy>(
+    observation: &Observation,
+    by: &By,
+    pool: &[(NodeId, &'a Node, T)],
+    rung: Rung,
+) -> Vec<(NodeId, &'a Node, T)> {
+    let chosen = |holds: &dyn Fn(NodeId, &Node) -> bool| {
+        let held = pool.iter().filter(|(id, node, _)| holds(*id, node));
+        held.copied().collect::<Vec<_>>()
+    };
+    let inner = |found: Vec<(NodeId, &'a Node, T)>| {
+        let inner = innermost(observation, found.iter().map(|(id, ..)| *id).collect());
+        let kept = found.into_iter().filter(|(id, ..)| inner.contains(id));
+        kept.collect()
+    };
+    let name = match by {
+        By::Name { name: None, .. } => return chosen(&|_, _| rung == Rung::Exact),
+        By::Name {
+            name: Some(name), ..
+        } => name,
+        By::TestId(wanted) => {
+            return chosen(&|_, node| node.test_id.as_deref() == Some(wanted.as_str()));
+        }
+        By::Text(_) | By::Css(_) => {
+            let found = sought_by(by).and_then(|s| observation.found(&s));
+            let found = found.unwrap_or_default();
+            return chosen(&|id, _| found.contains(&id));
+        }
+    };
+    match rung {
+        Rung::Part => {
+            let parts = parts_named(observation, name);
+            inner(chosen(&|id, node| {
+                nameless(node) && (parts.contains(&id) || own_text(observation, id, name))
+            }))
+        }
+        Rung::Content => inner(chosen(&|id, node| {
+            nameless(node) && fold(observation.text_of(id)) == fold(name)
+        })),
+        Rung::ContentWords => {
+            let wanted = words(name);
+            inner(chosen(&|id, node| {
+                nameless(node) && contains_words(&words(observation.text_of(id)), &wanted)
+            }))
+        }
+        _ => chosen(&|_, node| name_holds(name, &node.name, rung)),
     }
+}
+
+/// What has no name of its own: none at all, or all that stands in it.
+fn nameless(node: &Node) -> bool {
+    node.name.is_empty() || matches!(node.role.as_str(), "row" | "treeitem" | "option")
+}
+
+/// Places with a cell or a heading of just this name, that belongs to no smaller place.
+fn parts_named(observation: &Observation, name: &str) -> HashSet<NodeId> {
+    let wanted = fold_case(name);
+    observation
+        .nodes()
+        .filter(|(_, n)| {
+            matches!(
+                n.role.as_str(),
+                "heading" | "cell" | "gridcell" | "rowheader" | "columnheader"
+            ) && fold_case(&n.name) == wanted
+        })
+        .filter_map(|(id, _)| {
+            let mut up = observation.ancestors(id);
+            up.find(|(_, n)| explain::is_place(n)).map(|(id, _)| id)
+        })
+        .collect()
+}
+
+/// Whether this is what stands in a place beside its controls ("Rope" beside a *Remove* button).
+fn own_text(observation: &Observation, id: NodeId, name: &str) -> bool {
+    let (wanted, all) = (fold_case(name), observation.text_of(id));
+    if !fold_case(all).starts_with(&wanted) {
+        return false;
+    }
+    let Some(document) = observation.documents.get(id.document as usize) else {
+        return false;
+    };
+    let place = &document.nodes[id.node as usize].text;
+    // A node comes before what it holds, and what it holds stands together.
+    let controls = document.nodes[id.node as usize + 1..]
+        .iter()
+        .take_while(|n| n.text.start < place.end || n.text.is_empty())
+        .filter(|n| n.interactive && !n.text.is_empty() && place.contains(&n.text.start));
+    let mut rest = String::new();
+    let mut at = place.start;
+    for control in controls {
+        if control.text.start >= at {
+            rest.push_str(&document.text[at..control.text.start]);
+            at = control.text.end.min(place.end);
+        }
+    }
+    rest.push_str(&document.text[at..place.end]);
+    fold_case(&rest) == wanted
 }
 
 /// Whether an accessible name answers to a written one at a rung of the ladder.
@@ -226,7 +306,7 @@ fn name_holds(wanted: &str, name: &str, rung: Rung) -> bool {
             let (plain_wanted, plain) = (undecorate(wanted), undecorate(name));
             !plain.is_empty() && fold_case(&plain_wanted) == fold_case(&plain)
         }
-        Rung::Content | Rung::ContentWords | Rung::Other(_) => false,
+        Rung::Part | Rung::Content | Rung::ContentWords | Rung::Other(_) => false,
     }
 }
 
@@ -244,7 +324,8 @@ fn pick(
         .copied()
         .filter(|m| best.score() - m.score() < MARGIN)
         .collect();
-    let mut tied = outermost_twins_removed(observation, tied);
+    let tied = outermost_twins_removed(observation, tied);
+    let mut tied = seen_ones(observation, tied);
     tied.sort_by_key(|m| (m.id.document, m.id.node));
     let chosen = match query.scope.nth {
         Some(nth) => *tied
@@ -313,6 +394,17 @@ fn outermost_twins_removed(observation: &Observation, matches: Vec<Match>) -> Ve
         .collect()
 }
 
+/// Of twins, those without any size or outside where a page can be scrolled to (a copy for another
+/// width of window) are not meant, as long as one is to be seen.
+fn seen_ones(observation: &Observation, matches: Vec<Match>) -> Vec<Match> {
+    let seen = |m: &Match| {
+        let rect = observation.node(m.id).and_then(|n| n.rect);
+        rect.is_some_and(|r| r.width > 0.0 && r.height > 0.0 && r.x + r.width > 0.0)
+    };
+    let kept: Vec<Match> = matches.iter().copied().filter(seen).collect();
+    if kept.is_empty() { matches } else { kept }
+}
+
 pub(super) fn near(observation: &Observation, id: NodeId, score: f64) -> Near {
     let mut node = observation.node(id).cloned().unwrap_or_default();
     if node.name.is_empty() && named_by_content(&node.role) {
@@ -365,6 +457,11 @@ pub fn find_all(
         near: false,
         sentence: false,
     };
+    if let Some(sought) = sought(target)
+        && observation.found(&sought).is_none()
+    {
+        return Err(explain::not_to_be_sought(target));
+    }
     let scopes = scopes(observation, within)?;
     let pool = pool(observation, &query, &scopes);
     if contains
@@ -379,17 +476,14 @@ pub fn find_all(
             .map(|(id, ..)| *id)
             .collect());
     }
-    for rung in rungs(&query)
-        .into_iter()
-        .filter(|r| r.chooser() != Chooser::Near)
-    {
-        let hits: Vec<NodeId> = pool
-            .iter()
-            .filter(|(id, n, _)| holds(observation, target, *id, n, rung))
-            .map(|(id, ..)| *id)
-            .collect();
+    for rung in rungs(&query) {
+        // What is named by what it holds is found as `within` finds it.
+        if matches!(rung, Rung::Plain | Rung::Words) {
+            continue;
+        }
+        let hits = hits(observation, &target.by, &pool, rung);
         if !hits.is_empty() {
-            return Ok(hits);
+            return Ok(hits.into_iter().map(|(id, ..)| id).collect());
         }
     }
     Ok(Vec::new())
@@ -417,75 +511,45 @@ pub fn scopes(observation: &Observation, within: &[Target]) -> Result<Vec<Vec<No
 fn scope_matches(observation: &Observation, target: &Target) -> Vec<NodeId> {
     let (role, name) = match &target.by {
         By::Name { role, name, .. } => (role.as_deref(), name.as_deref()),
-        By::TestId(id) => {
-            return observation
-                .nodes()
-                .filter(|(_, n)| n.test_id.as_deref() == Some(id))
-                .map(|(id, _)| id)
-                .collect();
-        }
         By::Text(text) => (None, Some(text.as_str())),
-        By::Css(_) => return Vec::new(),
+        By::TestId(_) | By::Css(_) => (None, None),
     };
-    let places: Vec<(NodeId, &Node)> = observation
+    let places: Vec<(NodeId, &Node, ())> = observation
         .nodes()
-        .filter(|(_, n)| match role {
-            Some(role) => role_matches(role, n),
-            None => explain::is_place(n) || matches!(n.tag.as_str(), "iframe" | "frame"),
+        .filter(|(_, n)| match (&target.by, role) {
+            (By::TestId(_) | By::Css(_), _) => true,
+            (_, Some(role)) => role_matches(role, n),
+            (_, None) => explain::is_place(n) || matches!(n.tag.as_str(), "iframe" | "frame"),
         })
+        .map(|(id, n)| (id, n, ()))
         .collect();
+    let ids = |found: Vec<(NodeId, &Node, ())>| found.into_iter().map(|(id, ..)| id).collect();
     let Some(name) = name else {
-        return places.into_iter().map(|(id, _)| id).collect();
+        return ids(hits(observation, &target.by, &places, Rung::Exact));
     };
-    for rung in [Rung::Exact, Rung::Folded, Rung::Plain] {
-        let hits: Vec<NodeId> = places
-            .iter()
-            .filter(|(_, n)| name_holds(name, &n.name, rung))
-            .map(|(id, _)| *id)
-            .collect();
-        if !hits.is_empty() {
-            return hits;
+    let named = By::Name {
+        role: None,
+        name: Some(name.to_owned()),
+        exact: false,
+    };
+    for rung in [Rung::Exact, Rung::Folded, Rung::Plain, Rung::Part] {
+        let found = hits(observation, &named, &places, rung);
+        if !found.is_empty() {
+            return ids(found);
         }
     }
-    // A heading inside names its region or dialog; a cell or any words name a row or item.
-    let by_heading: Vec<NodeId> = places
-        .iter()
-        .filter(|(id, _)| {
-            observation.nodes().any(|(h, n)| {
-                n.role == "heading"
-                    && fold_case(&n.name) == fold_case(name)
-                    && observation
-                        .ancestors(h)
-                        .find(|(_, a)| explain::is_place(a))
-                        .is_some_and(|(a, _)| a == *id)
-            })
-        })
-        .map(|(id, _)| *id)
+    let wordy: Vec<_> = places
+        .into_iter()
+        .filter(|(_, n, ())| role.is_some() || told_by_words(&n.role))
         .collect();
-    if !by_heading.is_empty() {
-        return by_heading;
-    }
     let wanted = words(name);
-    let by_words: Vec<NodeId> = places
-        .iter()
-        .filter(|(id, n)| {
-            (matches!(
-                n.role.as_str(),
-                "row"
-                    | "listitem"
-                    | "article"
-                    | "option"
-                    | "treeitem"
-                    | "group"
-                    | "cell"
-                    | "gridcell"
-            ) || role.is_some())
-                && n.role != "document"
-                && contains_words(&words(observation.text_of(*id)), &wanted)
-        })
-        .map(|(id, _)| *id)
+    let found = wordy
+        .into_iter()
+        .filter(|(id, ..)| contains_words(&words(observation.text_of(*id)), &wanted))
+        .map(|(id, ..)| id)
         .collect();
-    if by_words.is_empty()
+    let found = innermost(observation, found);
+    if found.is_empty()
         && role.is_none()
         && let Some(role) = crate::scenario::role_word(name)
     {
@@ -496,7 +560,15 @@ fn scope_matches(observation: &Observation, target: &Target) -> Vec<NodeId> {
             .map(|(id, _)| id)
             .collect();
     }
-    innermost(observation, by_words)
+    found
+}
+
+/// Places any words of which tell which one is meant, without their role.
+fn told_by_words(role: &str) -> bool {
+    matches!(
+        role,
+        "row" | "listitem" | "article" | "option" | "treeitem" | "group" | "cell" | "gridcell"
+    )
 }
 
 fn innermost(observation: &Observation, ids: Vec<NodeId>) -> Vec<NodeId> {

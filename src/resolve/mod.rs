@@ -11,9 +11,9 @@ mod listing;
 #[cfg(test)]
 mod tests;
 
-pub use expect::{Checked, Downloads, check, check_all, data_paths};
+pub use expect::{Checked, Downloads, check, check_all, data_paths, shows_line};
 pub use explain::{describe, place_of};
-pub use find::{Query, find_all, resolve, scopes};
+pub use find::{Query, find_all, resolve, scopes, sought};
 pub use fit::{Fit, fits, role_matches};
 pub use listing::listing;
 

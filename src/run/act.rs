@@ -8,7 +8,7 @@ use crate::broker::{Arrival, Primitive, Unfit};
 use crate::event::{Acted, Status, What};
 use crate::page::Node;
 use crate::plan::PlannedStep;
-use crate::resolve::{self, describe};
+use crate::resolve::{self, MissKind, describe};
 use crate::scenario::{Act, By, FormValue, Phrase, Scope, ScrollTo, Target, Value, Verb, WaitFor};
 
 use super::attempt::AttemptRun;
@@ -174,12 +174,14 @@ impl AttemptRun<'_> {
         primitive: Primitive,
     ) -> Result<Done, Fault> {
         // A re-rendered element is looked up again; the action itself is carried out at most once.
-        let until = Instant::now() + self.timeout_of(step);
+        let mut until = None;
         let (mut pictured, mut said) = (false, false);
         loop {
             let Some(Ready { pick, prepared }) = self.ready(step, wanted, &primitive).await? else {
                 return Ok(Done::skipped());
             };
+            // Counted from the first time it was found: the search for it may have taken long.
+            let until = *until.get_or_insert(Instant::now() + self.timeout_of(step));
             // A tutorial shows the control where it is clicked, and the click may take the page away.
             if self.planned.scenario.tutorial.is_some()
                 && matches!(primitive, Primitive::Click | Primitive::Submit)
@@ -354,16 +356,18 @@ impl AttemptRun<'_> {
             self.broker.look().await?;
             return Ok(Done::default());
         }
+        let mut looks = 0;
         loop {
             let observation = self.broker.look().await?;
+            looks += 1;
             let (holds, words) = match what {
                 WaitFor::Target(target) => {
-                    let found = self.all_of(target, &step.step.scope).await?;
-                    (!found.is_empty(), "did not come".to_owned())
+                    let there = self.is_there(target, &step.step.scope).await?;
+                    (there, "did not come".to_owned())
                 }
                 WaitFor::Gone(target) => {
-                    let found = self.all_of(target, &step.step.scope).await?;
-                    (found.is_empty(), "is still there".to_owned())
+                    let there = self.is_there(target, &step.step.scope).await?;
+                    (!there, "is still there".to_owned())
                 }
                 WaitFor::Url(glob) => (
                     url::Url::parse(&observation.url)
@@ -376,7 +380,15 @@ impl AttemptRun<'_> {
                 WaitFor::Seconds(_) => (true, String::new()),
             };
             if holds {
-                return Ok(Done::default());
+                // It may have been quick, or the name may be misspelt.
+                let never_seen = looks == 1 && matches!(what, WaitFor::Gone(_));
+                return Ok(Done {
+                    notes: never_seen
+                        .then(|| "it was not there when the wait began".to_owned())
+                        .into_iter()
+                        .collect(),
+                    skipped: false,
+                });
             }
             if Instant::now() >= until || self.must_stop() {
                 let subject = match what {
@@ -410,36 +422,36 @@ impl AttemptRun<'_> {
         }
     }
 
-    /// Every element a target means now.
-    async fn all_of(
-        &mut self,
-        target: &Target,
-        scope: &Scope,
-    ) -> Result<Vec<crate::page::NodeId>, Fault> {
-        match &target.by {
-            By::Text(text) => Ok(self
-                .broker
-                .by_text(text, scope)
-                .await?
-                .into_iter()
-                .map(|p| p.id)
-                .collect()),
-            By::Css(css) => Ok(self
-                .broker
-                .by_css(css, scope)
-                .await?
-                .into_iter()
-                .map(|p| p.id)
-                .collect()),
-            _ => {
-                let observation = self.broker.last().unwrap_or_default();
+    /// Whether a target is there now. A name alone may be a control's, or words on the page: what one
+    /// waits for ("Loading", "Saved") is often no control.
+    async fn is_there(&mut self, target: &Target, scope: &Scope) -> Result<bool, Fault> {
+        let (words, exact) = match &target.by {
+            By::Name {
+                role: None,
+                name: Some(name),
+                exact,
+            } => (Some(name), *exact),
+            _ => (None, true),
+        };
+        let as_text = words.map(|words| Target {
+            by: By::Text(words.clone()),
+            span: target.span,
+        });
+        let meant = [Some(target), as_text.as_ref()];
+        let within = &scope.within;
+        self.broker
+            .seek(within.iter().chain(meant.into_iter().flatten()));
+        let observation = self.broker.seen().await?;
+        for target in meant.into_iter().flatten() {
+            match resolve::find_all(&observation, target, Verb::Wait, within, false) {
+                Ok(found) if found.is_empty() => {}
+                Ok(_) => return Ok(true),
                 // A scope that is not there yet holds nothing yet.
-                Ok(
-                    resolve::find_all(&observation, target, Verb::Wait, &scope.within, false)
-                        .unwrap_or_default(),
-                )
+                Err(miss) if miss.kind == MissKind::NoScope => return Ok(false),
+                Err(miss) => return Err(Fault::miss(&miss)),
             }
         }
+        Ok(words.is_some_and(|w| !exact && resolve::shows_line(&observation, w, within)))
     }
 
     async fn wait_for_user(&mut self, reason: &str) -> Result<Done, Fault> {
@@ -494,22 +506,50 @@ impl AttemptRun<'_> {
 
     /// A sentence whose verb is fixed and whose target is a phrase.
     async fn sentence(&mut self, step: &PlannedStep, phrase: &Phrase) -> Result<Done, Fault> {
-        let target = Target {
-            by: By::Name {
-                role: phrase.role.clone(),
-                name: Some(phrase.target.clone()),
-                exact: false,
-            },
-            span: step.step.span,
-        };
+        let phrase = &self.read_by_page(step, phrase).await?;
+        let target = named_by(step, phrase.role.clone(), &phrase.target);
         let wanted = Wanted {
             target: &target,
             verb: phrase.verb,
             scope: &step.step.scope,
             sentence: Some(&phrase.text),
         };
+        if phrase.verb == Verb::Wait {
+            return self.await_wanted(step, wanted).await;
+        }
         let primitive = for_verb(phrase).map_err(|why| Fault::failed("wrong_kind", why))?;
         self.on_wanted(step, wanted, primitive).await
+    }
+
+    /// A sentence that can be read in several ways means the one whose target the page has exactly.
+    async fn read_by_page(&mut self, step: &PlannedStep, phrase: &Phrase) -> Result<Phrase, Fault> {
+        if phrase.others.is_empty() {
+            return Ok(phrase.clone());
+        }
+        let observation = self.broker.seen().await?;
+        let has = |name: &str, role: Option<String>| {
+            let query = resolve::Query {
+                target: &named_by(step, role, name),
+                verb: phrase.verb,
+                scope: &step.step.scope,
+                near: false,
+                sentence: false,
+            };
+            resolve::resolve(&observation, &query).is_ok()
+        };
+        if has(&phrase.target, phrase.role.clone()) {
+            return Ok(phrase.clone());
+        }
+        let meant = phrase.others.iter().find(|(name, _)| has(name, None));
+        Ok(match meant {
+            Some((name, value)) => Phrase {
+                target: name.clone(),
+                role: None,
+                value: Some(value.clone()),
+                ..phrase.clone()
+            },
+            None => phrase.clone(),
+        })
     }
 
     pub(super) fn said_acted(
@@ -537,6 +577,17 @@ impl AttemptRun<'_> {
             value,
             reason: None,
         }));
+    }
+}
+
+fn named_by(step: &PlannedStep, role: Option<String>, name: &str) -> Target {
+    Target {
+        by: By::Name {
+            role,
+            name: Some(name.to_owned()),
+            exact: false,
+        },
+        span: step.step.span,
     }
 }
 

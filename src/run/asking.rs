@@ -131,6 +131,9 @@ impl AttemptRun<'_> {
             self.model_calls += calls(call);
             self.tokens += call.tokens();
             self.say.say(What::ModelCalled(called(place, call)));
+            if let Some(note) = &call.note {
+                self.say.note(note.as_str());
+            }
         }
     }
 

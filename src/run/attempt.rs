@@ -13,7 +13,7 @@ use crate::event::{
 };
 use crate::plan::{Planned, PlannedStep, StepBy};
 use crate::resolve::Chooser;
-use crate::scenario::{Act, EndStatus, Extract, Keep, Picture, say_english as say};
+use crate::scenario::{Act, Extract, Keep, Picture, say_english as say};
 
 use super::act::Done;
 use super::emit::Attempt;
@@ -164,6 +164,7 @@ impl<'a> AttemptRun<'a> {
             self.keeping.drop_flow(flow, keep);
         }
         ended.suggestions = self.broker.suggestions().to_vec();
+        self.note_sockets();
         self.save_data();
         let torn = self.broker.close().await;
         if let Err(error) = torn {
@@ -486,7 +487,7 @@ impl<'a> AttemptRun<'a> {
         )
         .await?;
         self.last_look = last_look;
-        self.picture("end").await;
+        self.picture(crate::event::END).await;
         // A page that moved or wrote while it was looked at is judged like a step's doing.
         let nowhere = PlannedStep::nowhere(self.planned);
         self.judge_happenings(&nowhere)?;
@@ -675,14 +676,15 @@ impl<'a> AttemptRun<'a> {
             ),
             Err((step, fault)) => (fault.status, Some(*fault.failure), step),
         };
-        let reason = failure
-            .as_ref()
-            .map_or_else(|| "completed".to_owned(), |f| f.reason.clone());
-        let as_expected = self.ends_as_wished(status, &reason, step.as_deref());
-        let message = match (&failure, as_expected, status) {
-            (None, true, _) => String::new(),
-            (None, false, _) => "it completed, although `ends` says otherwise".to_owned(),
-            (Some(f), ..) => f.message.clone(),
+        let (reason, message) = match failure {
+            None => ("completed".to_owned(), String::new()),
+            Some(failure) => (failure.reason, failure.message),
+        };
+        let ends = &self.planned.scenario.ends;
+        let as_expected = super::ends::met(ends, status, &reason, step.as_deref());
+        let (reason, message) = match as_expected {
+            true => (reason, message),
+            false => super::ends::unmet(ends, status, reason, message),
         };
         self.say
             .say_durably(What::ScenarioFinished(ScenarioFinished {
@@ -711,25 +713,6 @@ impl<'a> AttemptRun<'a> {
             lock: (as_expected && status == Status::Passed).then(|| self.lock.finished()),
             suggestions: Vec::new(),
         }
-    }
-
-    /// Whether `ends` is met (`completed` unless written).
-    fn ends_as_wished(&self, status: Status, reason: &str, step: Option<&str>) -> bool {
-        let ends = &self.planned.scenario.ends;
-        let wanted = match ends.status {
-            EndStatus::Completed => Status::Passed,
-            EndStatus::Stuck => Status::Stuck,
-            EndStatus::OutOfBudget => Status::OutOfBudget,
-            EndStatus::Failed => Status::Failed,
-            EndStatus::NotCompleted => Status::NotCompleted,
-            EndStatus::Disagreed => Status::Disagreed,
-            EndStatus::Refused => Status::Refused,
-        };
-        status == wanted
-            && ends.reason.as_deref().is_none_or(|r| r == reason)
-            && ends
-                .step
-                .is_none_or(|n| step == Some(n.to_string().as_str()))
     }
 }
 

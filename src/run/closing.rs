@@ -83,7 +83,15 @@ fn tutorial_verdict(
         .collect();
     let (root, id) = (&context.suite_root, planned.id());
     let pictures = folder.join("pictures");
-    match snapshot::compare(planned.approved.tutorial.as_deref(), markdown, &volatile) {
+    let approved = planned.approved.tutorial.as_deref();
+    // The suite's own patterns are for all scenarios; one that has no use here is no mistake.
+    let texts = [markdown, approved.unwrap_or_default()];
+    for pattern in snapshot::idle(Kind::Tutorial, &texts, &planned.scenario.volatile) {
+        say.note(format!(
+            "`volatile`: {pattern} fits nothing in the tutorial; is it spelt as the page has it?"
+        ));
+    }
+    match snapshot::compare(Kind::Tutorial, approved, markdown, &volatile) {
         Compared::Same => {
             snapshot::withdraw(root, id, Kind::Tutorial);
             verdict(say, Kind::Tutorial, Verdict::Same, None, None);
@@ -158,7 +166,7 @@ fn lock_verdict(context: &RunContext, planned: &Planned, say: &Attempt, lock: &L
         Verdict::Pending
     };
     let old = planned.approved.lock.as_ref().map(|l| l.render(id));
-    let diff = match snapshot::compare(old.as_deref(), &text, &[]) {
+    let diff = match snapshot::compare(Kind::Steps, old.as_deref(), &text, &[]) {
         Compared::Differs { diff } => Some(diff),
         _ => None,
     };

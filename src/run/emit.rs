@@ -1,12 +1,17 @@
-//! Events on their way out: stamped, written to the journal, shown to whoever listens.
+//! Events on their way out: stamped, looked through for values, written to the journal, shown to
+//! whoever listens.
 //!
 //! One stream per run. Order is promised within `(scenario, attempt)`, by `seq`.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::event::{Event, What};
+use crate::secrets::Scrubber;
 use crate::store::{Journal, JournalEnd};
+
+use super::redact::redacted;
 
 /// Somebody who is told every event as it happens (console, JSON lines on standard output).
 pub trait Listener: Send {
@@ -23,6 +28,9 @@ struct Shared {
     /// `None` once it was closed.
     journal: Option<Journal<Event>>,
     listeners: Vec<Box<dyn Listener>>,
+    scrubber: Scrubber,
+    /// `name.field` of values that stood in events and should not have.
+    leaks: BTreeSet<String>,
     began: Instant,
     run_seq: u32,
     /// `RunFinished` was said: a worker that outlives its grace has nothing to add.
@@ -32,10 +40,16 @@ struct Shared {
 }
 
 impl Stream {
-    pub fn new(journal: Journal<Event>, listeners: Vec<Box<dyn Listener>>) -> Self {
+    pub fn new(
+        journal: Journal<Event>,
+        listeners: Vec<Box<dyn Listener>>,
+        scrubber: &Scrubber,
+    ) -> Self {
         let shared = Shared {
             journal: Some(journal),
             listeners,
+            scrubber: scrubber.clone(),
+            leaks: BTreeSet::new(),
             began: Instant::now(),
             run_seq: 0,
             ended: false,
@@ -61,8 +75,17 @@ impl Stream {
         }
     }
 
+    /// Everything said so far, without values that were registered only later.
     pub fn said(&self) -> Vec<Event> {
-        self.lock().said.clone()
+        let shared = self.lock();
+        let said = shared.said.iter().cloned();
+        said.map(|event| redacted(&shared.scrubber, event).0)
+            .collect()
+    }
+
+    /// `name.field` of values that stood in events and should not have. They were taken out.
+    pub fn leaks(&self) -> BTreeSet<String> {
+        self.lock().leaks.clone()
     }
 
     /// What was said of one attempt, in order.
@@ -99,6 +122,8 @@ impl Stream {
             seq,
             what,
         };
+        let (event, leaks) = redacted(&shared.scrubber, event);
+        shared.leaks.extend(leaks);
         if let Some(journal) = &shared.journal {
             journal.emit_now(&event, durable);
         }

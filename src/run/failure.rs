@@ -80,6 +80,7 @@ impl From<BrokerError> for Fault {
             BrokerError::NoAnswer { .. } => (Status::Failed, "timeout"),
             BrokerError::Stale => (Status::Failed, "re_rendered"),
             BrokerError::PageInterferes(_) => (Status::Failed, "page_interferes"),
+            BrokerError::Missed(miss) => return Self::miss(miss),
             BrokerError::Other(_) => (Status::Environment, "driver_error"),
         };
         Self::new(status, reason, error.to_string())
@@ -92,5 +93,57 @@ pub fn rival(near: &Near) -> Rival {
         name: near.name.clone(),
         score: near.score,
         place: near.place.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::scenario::REASONS;
+
+    /// Ends a scenario never comes to by itself, or that no `ends` can ask for: the machine's
+    /// faults, what stands before a run, and turns of the planner that end nothing.
+    const OTHERS: &[&str] = &[
+        "already_sent",
+        "browser_lost",
+        "driver_error",
+        "ends_unmet",
+        "internal_error",
+        "interrupted",
+        "model_unavailable",
+        "no_lock",
+        "no_model",
+        "not_started",
+        "refuted",
+        "repeated",
+        "unfolded",
+    ];
+
+    #[test]
+    fn every_reason_a_scenario_can_end_with_may_stand_in_ends() {
+        assert!(REASONS.is_sorted());
+        let literal = regex::Regex::new(
+            r#"(?:Fault::failed\(\s*|Status::\w+,\s*|reason: |NavFailure::\w+(?:\(_\))? => )"([a-z_]+)""#,
+        )
+        .expect("a pattern");
+        let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut files: Vec<_> = std::fs::read_dir(src.join("run"))
+            .expect("the room")
+            .map(|entry| entry.expect("a file").path())
+            .filter(|path| path.extension().is_some_and(|e| e == "rs"))
+            .collect();
+        files.push(src.join("broker/session.rs"));
+        let mut found = 0;
+        for path in files {
+            let text = std::fs::read_to_string(&path).expect("a source");
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for reason in literal.captures_iter(code).map(|c| c[1].to_owned()) {
+                let known = REASONS.contains(&reason.as_str()) || OTHERS.contains(&reason.as_str());
+                assert!(known, "{}: {reason}", path.display());
+                found += 1;
+            }
+        }
+        assert!(found > 40, "{found}: the sources are no longer read");
     }
 }

@@ -14,6 +14,7 @@ use crate::plan::{PlannedStep, StepBy};
 use crate::resolve::{self, Chooser, Miss, MissKind, Pick, Query};
 use crate::scenario::{By, Scope, Target, Verb};
 
+use super::act::Done;
 use super::attempt::AttemptRun;
 use super::failure::{Fault, rival};
 
@@ -25,8 +26,6 @@ const AMBIGUOUS_FOR: Duration = Duration::from_millis(1000);
 const SCROLL_AFTER: Duration = Duration::from_millis(1000);
 /// A search down a list may take so many times the step's time, while it still moves.
 const SEARCH_TIMES: u32 = 4;
-/// What a search brought up late has at least so long to become fit: scrolling redrew it.
-const FIT_AFTER_SEARCH: Duration = Duration::from_secs(2);
 /// `optional` skips what has not come by then.
 const OPTIONAL_FOR: Duration = Duration::from_secs(1);
 pub const POLL: Duration = Duration::from_millis(60);
@@ -67,13 +66,11 @@ impl AttemptRun<'_> {
             self.timeout_of(step)
         };
         self.mend().await?;
-        let mut observation = match self.broker.last() {
-            Some(last) => last,
-            None => self.broker.look().await?,
-        };
+        self.broker.seek(&wanted.scope.within);
+        let mut observation = self.broker.seen().await?;
         let mut asked_model = false;
         let mut last_unfit = None;
-        let mut found_after = None;
+        let mut found = None;
         loop {
             match self
                 .resolve(step, wanted, &observation, &mut asked_model, began)
@@ -82,12 +79,12 @@ impl AttemptRun<'_> {
                 Ok(pick) => match self.broker.prepare(pick.id, primitive).await? {
                     Ok(prepared) => return Ok(Some(Ready { pick, prepared })),
                     Err(unfit) => {
-                        let found = *found_after.get_or_insert_with(|| began.elapsed());
-                        let mut limit = self.timeout_of(step);
-                        if !self.broker.searched().is_empty() {
-                            limit = limit.max(found + FIT_AFTER_SEARCH);
-                        }
-                        if !unfit.may_pass() || began.elapsed() >= limit || self.must_stop() {
+                        let limit = self.timeout_of(step);
+                        // The search down a list may have taken all of the step's time.
+                        let since = *found.get_or_insert_with(Instant::now);
+                        let searched = !self.broker.searched().is_empty();
+                        let waited = if searched { since } else { began }.elapsed();
+                        if !unfit.may_pass() || waited >= limit || self.must_stop() {
                             self.say_resolved(step, wanted, &pick, &observation);
                             return Err(Fault::unfit(&pick.role, &pick.name, &unfit));
                         }
@@ -126,6 +123,33 @@ impl AttemptRun<'_> {
             }
             sleep(POLL).await;
             observation = self.broker.look().await?;
+        }
+    }
+
+    /// Waits until a sentence's target is there, whatever could be done with it.
+    pub(super) async fn await_wanted(
+        &mut self,
+        step: &PlannedStep,
+        wanted: Wanted<'_>,
+    ) -> Result<Done, Fault> {
+        let began = Instant::now();
+        let mut asked_model = false;
+        self.broker.seek(&wanted.scope.within);
+        loop {
+            let observation = self.broker.look().await?;
+            let found = self
+                .resolve(step, wanted, &observation, &mut asked_model, began)
+                .await?;
+            match found {
+                Ok(pick) => {
+                    self.say_resolved(step, wanted, &pick, &observation);
+                    return Ok(Done::default());
+                }
+                Err(miss) if began.elapsed() >= self.timeout_of(step) || self.must_stop() => {
+                    return Err(Fault::miss(&miss));
+                }
+                Err(_) => sleep(POLL).await,
+            }
         }
     }
 

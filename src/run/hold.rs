@@ -5,8 +5,11 @@
 //! from that, so that consent can stand between the two.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::broker::{Broker, Found, Primitive};
+use tokio::time::{Instant, sleep};
+
+use crate::broker::{Broker, Found, Mark, Primitive};
 use crate::event::{Failure, Status, StepFinished, StepStarted, What};
 use crate::page::{NodeId, Observation};
 use crate::plan::{Plan, Planned, PlannedStep};
@@ -21,6 +24,13 @@ use super::find::{Ready, Wanted};
 use super::keeping::Keeping;
 use super::settings::RunContext;
 use super::suite::{Shared, Worker};
+
+/// An approved request that a page sends later than this after the action is stopped again.
+const SENT_WITHIN: Duration = Duration::from_secs(3);
+/// For the answer to a write that was sent.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
+/// What a page makes of that answer is seen within this, or it makes nothing of it.
+const SHOWN_WITHIN: Duration = Duration::from_millis(1500);
 
 /// The browser that all held pages share.
 pub struct House {
@@ -179,15 +189,16 @@ impl Held<'_> {
         }
     }
 
-    /// Does it once, waits for what it set off, and says what came of it.
-    pub async fn carry_out(&mut self, meant: &Meant) -> Result<Did, Stopped> {
+    /// Does it once, waits for what it set off, and says what came of it. `approved`: requests were
+    /// opened for it ([`Broker::declare`]), so one is waited for.
+    pub async fn carry_out(&mut self, meant: &Meant, approved: bool) -> Result<Did, Stopped> {
         let result = match meant {
             Meant::Node {
                 id,
                 primitive,
                 role,
                 name,
-            } => self.on_node(*id, primitive, role, name).await,
+            } => self.on_node(*id, primitive, role, name, approved).await,
             Meant::Step(step) => {
                 let mut step = (**step).clone();
                 step.picture = Some(Picture::Drop);
@@ -199,6 +210,14 @@ impl Held<'_> {
         result
     }
 
+    /// Tells what came to light only after the action was over.
+    pub fn tell_late(&mut self) {
+        let step = self.planned(nothing());
+        // The action's own answer is given already.
+        let _ = self.run.judge_happenings(&step);
+        self.run.broker.go_on();
+    }
+
     pub async fn extract(&mut self, extract: &Extract) -> Result<Vec<Found>, Stopped> {
         let model = self.run.context.model.clone();
         let found = self.run.broker.extract(extract, model.as_deref()).await;
@@ -206,6 +225,7 @@ impl Held<'_> {
     }
 
     pub async fn close(self) {
+        self.run.note_sockets();
         // A browser that is gone has closed it already.
         let _ = self.run.broker.close().await;
         let _ = std::fs::remove_dir_all(&self.folder);
@@ -234,16 +254,21 @@ impl Held<'_> {
         primitive: &Primitive,
         role: &str,
         name: &str,
+        approved: bool,
     ) -> Result<Did, Stopped> {
-        let nothing = Step::unwritten(Act::Wait(crate::scenario::WaitFor::Seconds(
-            std::time::Duration::ZERO,
-        )));
-        let step = self.planned(nothing);
+        let step = self.planned(nothing());
+        let sent = self.run.writes_sent;
         self.begin(&step, primitive, role, name);
         self.run.broker.begin_step(&step.step);
         let before = self.run.broker.effect_mark();
         let acted = self.run.on_node(id, role, name, primitive).await;
-        let settled = self.run.settle(&step).await;
+        let mut settled = self.run.settle(&step).await;
+        if settled.is_ok() && acted.is_ok() && approved {
+            settled = self.sent(&step, &before, sent).await;
+        }
+        if settled.is_ok() && self.run.writes_sent > sent {
+            settled = self.answered(&step, &before).await;
+        }
         self.run.broker.end_step();
         // What the act set off is judged even when the act failed: a refusal is graver.
         let result = settled.and(acted);
@@ -259,14 +284,45 @@ impl Held<'_> {
             primitive,
             Primitive::Click | Primitive::Submit | Primitive::Press { .. }
         );
+        let mut notes = effect.notes;
         if change.is_none() && must_show {
-            let fault = Fault::failed("no_effect", "nothing on the page changed by it");
-            return Err(fault.into());
+            // What was sent may have changed something that no page shows.
+            if self.run.writes_sent == sent {
+                let fault = Fault::failed("no_effect", "nothing on the page changed by it");
+                return Err(fault.into());
+            }
+            notes.push("its request was answered; nothing was seen to change on the page".into());
         }
-        Ok(Did {
-            change,
-            notes: effect.notes,
-        })
+        Ok(Did { change, notes })
+    }
+
+    /// Waits for a request that was approved: a page may send it a moment after the click.
+    async fn sent(&mut self, step: &PlannedStep, before: &Mark, sent: u32) -> Result<(), Fault> {
+        let until = Instant::now() + SENT_WITHIN;
+        while self.run.writes_sent == sent && Instant::now() < until {
+            if self.run.broker.effect_since(before).await?.is_some() {
+                break;
+            }
+            sleep(Duration::from_millis(100)).await;
+            self.run.judge_happenings(step)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the answer to what was sent, and for what the page makes of it.
+    async fn answered(&mut self, step: &PlannedStep, before: &Mark) -> Result<(), Fault> {
+        if !self.run.broker.writes_answered(ANSWERED_WITHIN).await {
+            return Err(Fault::failed("unanswered", "it was not answered"));
+        }
+        let until = Instant::now() + SHOWN_WITHIN;
+        loop {
+            self.run.settle(step).await?;
+            let shown = self.run.broker.effect_since(before).await?.is_some();
+            if shown || Instant::now() >= until {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
     }
 
     fn begin(&self, step: &PlannedStep, primitive: &Primitive, role: &str, name: &str) {
@@ -292,6 +348,11 @@ impl Held<'_> {
             ms: 0,
         }));
     }
+}
+
+/// A step for the events of what has no step of its own.
+fn nothing() -> Step {
+    Step::unwritten(Act::Wait(crate::scenario::WaitFor::Seconds(Duration::ZERO)))
 }
 
 /// The one element and the one primitive of a step; `None` for steps that have no element.

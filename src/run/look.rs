@@ -43,6 +43,7 @@ pub async fn poll(
     within: Duration,
 ) -> Result<(Vec<Checked>, bool), BrokerError> {
     let until = Instant::now() + within;
+    broker.seek(lines.iter().flat_map(Expectation::targets));
     loop {
         let observation = broker.look().await?;
         let checked = check_all(lines, &observation, facts.data, &broker.downloads());

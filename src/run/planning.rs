@@ -113,14 +113,17 @@ impl Planning {
         }
     }
 
-    /// A "done" the page speaks against: told once, from then on a failure. `Some`: it was the
-    /// last one; then the page's word is the verdict, not "stuck".
-    pub fn refute(&mut self, saw: String, end: &EndState) -> Option<Fault> {
-        self.remember(format!("done was claimed, but {saw}"), true);
+    /// A "done" the page speaks against: told once, from then on a failure. When it was the last
+    /// one, the page's word is the verdict, not "stuck".
+    pub fn refute(&mut self, saw: String, end: &EndState) -> Refuted {
+        let verdict = self.counter.refuted();
+        self.remember(format!("done was claimed, but {saw}"), verdict.is_some());
         self.refuted = Some(saw);
-        let Verdict::Stop(_) = self.counter.refuted() else {
-            return None;
-        };
+        match verdict {
+            None => return Refuted::Told,
+            Some(Verdict::Stop(_)) => {}
+            Some(_) => return Refuted::Failed,
+        }
         let (status, reason, message) = match end {
             EndState::Disagreed => (
                 Status::Disagreed,
@@ -133,8 +136,17 @@ impl Planning {
                 "the planner said done; the expected end state never held",
             ),
         };
-        Some(Fault::new(status, reason, message).seen(self.told()))
+        Refuted::Last(Fault::new(status, reason, message).seen(self.told()))
     }
+}
+
+/// What a refuted "done" was.
+pub(super) enum Refuted {
+    /// The first: the model is told, no turn has failed.
+    Told,
+    Failed,
+    /// The last failure in a row.
+    Last(Fault),
 }
 
 impl AttemptRun<'_> {
@@ -242,9 +254,15 @@ impl AttemptRun<'_> {
                         return Ok(());
                     }
                     Some(saw) => {
-                        let fault = Fault::failed("refuted", format!("the page disagrees: {saw}"));
+                        let disagrees = format!("the page disagrees: {saw}");
+                        let refuted = planning.refute(saw, &EndState::NotCompleted);
+                        if let Refuted::Told = refuted {
+                            self.say_turn_void(&place, disagrees).await;
+                            continue;
+                        }
+                        let fault = Fault::failed("refuted", disagrees);
                         self.say_turned(&place, Some(&fault), Vec::new()).await;
-                        if let Some(end) = planning.refute(saw, &EndState::NotCompleted) {
+                        if let Refuted::Last(end) = refuted {
                             return Err(end);
                         }
                         continue;
@@ -365,7 +383,7 @@ impl AttemptRun<'_> {
         self.say.say(What::Note {
             text: format!("the planner said done; the page says otherwise: {saw}"),
         });
-        if let Some(fault) = planning.refute(saw, end) {
+        if let Refuted::Last(fault) = planning.refute(saw, end) {
             return Err(fault);
         }
         self.plan_until_done(planning).await

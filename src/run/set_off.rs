@@ -29,7 +29,16 @@ impl AttemptRun<'_> {
 
     /// Turns what happened beside the act into events, and ends the step where it must.
     pub(super) fn judge_happenings(&mut self, step: &PlannedStep) -> Result<(), Fault> {
-        let mut fault = None;
+        let mut fault: Option<Fault> = None;
+        // Of several refusals the first is the cause: what follows may be the page's answer to it.
+        let refuse = |fault: &mut Option<Fault>, refusal: Fault| {
+            if fault
+                .as_ref()
+                .is_none_or(|known| refusal.is_graver_than(known))
+            {
+                *fault = Some(refusal);
+            }
+        };
         for happening in self.broker.happenings() {
             match happening {
                 Happening::Dialog {
@@ -37,6 +46,7 @@ impl AttemptRun<'_> {
                     answer,
                     expected,
                 } => {
+                    let text = crate::text::without_sequences(&text).into_owned();
                     if !expected {
                         fault.get_or_insert(
                             Fault::failed("unexpected_dialog", format!("a dialog opened that the step does not mention, and was dismissed: \"{text}\""))
@@ -67,6 +77,7 @@ impl AttemptRun<'_> {
                     name,
                     bytes,
                     accepted,
+                    ..
                 } => self.say.say(What::Download {
                     name,
                     bytes,
@@ -88,20 +99,18 @@ impl AttemptRun<'_> {
                 }
                 Happening::LeftHosts { url } => {
                     let url = crate::page::shown_address(&url);
-                    fault = Some(
-                        Fault::new(
-                            Status::Refused,
-                            "host_left",
-                            format!("left allowed hosts: the page went to {url}"),
-                        )
-                        .help("add the host to `hosts` if the scenario needs it"),
-                    );
+                    let message = format!("left allowed hosts: the page went to {url}");
+                    let left = Fault::new(Status::Refused, "host_left", message)
+                        .help("add the host to `hosts` if the scenario needs it");
+                    refuse(&mut fault, left);
                 }
                 Happening::SecretInUrl { host } => {
-                    fault = Some(
-                        Fault::new(Status::Refused, "secret_in_url", format!("a request to {host} held a registered secret in its address, and was stopped"))
-                            .help("a form that sends secrets must say method=post"),
+                    let message = format!(
+                        "a request to {host} held a registered secret in its address, and was stopped"
                     );
+                    let leaving = Fault::new(Status::Refused, "secret_in_url", message)
+                        .help("a form that sends secrets must say method=post");
+                    refuse(&mut fault, leaving);
                 }
                 Happening::UndeclaredWrite { method, url, add } => {
                     let url = crate::page::shown_address(&url);
@@ -114,12 +123,25 @@ impl AttemptRun<'_> {
                             "put `write: <what it changes>` beside the step, or declare it: {add}"
                         )
                     };
-                    fault =
-                        Some(Fault::new(Status::Refused, "undeclared_write", message).help(help));
+                    let write = Fault::new(Status::Refused, "undeclared_write", message).help(help);
+                    refuse(&mut fault, write);
                 }
             }
         }
         fault.map_or(Ok(()), Err)
+    }
+
+    /// What a WebSocket says is judged by nobody, so that there was one is told (R74).
+    pub(super) fn note_sockets(&self) {
+        for socket in self.broker.sockets() {
+            let (opened, sent, place) = (socket.opened, socket.sent, socket.place);
+            let of = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+            self.say.note(format!(
+                "{} to {place}, {} sent: what they say is not judged",
+                of(opened.into(), "WebSocket"),
+                of(sent, "message")
+            ));
+        }
     }
 
     /// Tabs that opened and were not followed: a likely reason why something is not there.

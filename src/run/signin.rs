@@ -39,17 +39,24 @@ impl AttemptRun<'_> {
             now,
         };
         let end = self.broker.login(&wish).await?;
-        self.said_acted(
-            step,
-            "submit",
-            &format!(
-                "Sign in with {credential} (user {}, password [HIDDEN])",
-                self.broker.shown_user(credential)
-            ),
-            None,
-            None,
-            Some(format!("credential {credential}")),
+        // Nothing was entered where there was no form to enter it in.
+        let nothing_done = matches!(
+            end,
+            LoginEnd::AlreadySignedIn | LoginEnd::NoForm { .. } | LoginEnd::WrongOrigin { .. }
         );
+        if !nothing_done {
+            self.said_acted(
+                step,
+                "submit",
+                &format!(
+                    "Sign in with {credential} (user {}, password [HIDDEN])",
+                    self.broker.shown_user(credential)
+                ),
+                None,
+                None,
+                Some(format!("credential {credential}")),
+            );
+        }
         match end {
             LoginEnd::SignedIn => {
                 cooldown.forget();
@@ -66,6 +73,9 @@ impl AttemptRun<'_> {
                 }
                 Err(Fault::failed("login_rejected", format!("the site did not accept {credential}")).seen([saw]))
             }
+            LoginEnd::NotSent { saw } => Err(Fault::failed("login_not_sent", format!("{credential} was filled in, but no request left when the form was sent"))
+                .seen([saw])
+                .help("the page may want something else filled in or ticked first; put it in steps before the login")),
             LoginEnd::NoForm { saw } => Err(Fault::failed("no_form", "there is no sign-in form on this page")
                 .seen([saw])
                 .help("go to the page with the form first; give the step an `expect:` if one may be signed in already")),

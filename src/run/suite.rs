@@ -415,18 +415,19 @@ impl Worker {
         self.doing = Some(say.clone());
         let mut broken = false;
         let ended = match self.prepare_unless_stopped(planned, attempt, &say).await {
-            Ok((broker, folder)) => Some(
-                AttemptRun::new(
-                    planned,
+            Ok((broker, folder)) => {
+                let scrubber = broker.scrubber();
+                let planned = planned.hiding(|text| scrubber.clean(text).into());
+                let run = AttemptRun::new(
+                    &planned,
                     &shared.context,
                     broker,
                     say.clone(),
                     folder,
                     self.keeping.clone(),
-                )
-                .run()
-                .await,
-            ),
+                );
+                Some(run.run().await)
+            }
             Err((status, failure)) => {
                 broken = failure.reason == "browser";
                 say_not_run(&say, planned, status, failure);

@@ -155,6 +155,18 @@ impl AttemptRun<'_> {
         }));
     }
 
+    /// The end of a turn that neither worked nor failed.
+    pub(super) async fn say_turn_void(&mut self, place: &Place, note: String) {
+        self.picture(&place.name).await;
+        self.say.say(What::StepFinished(StepFinished {
+            step: place.name.clone(),
+            status: Status::Skipped,
+            failure: None,
+            notes: vec![note],
+            ms: place.began.elapsed().as_millis() as u64,
+        }));
+    }
+
     async fn carry_out_turn(
         &mut self,
         step: &PlannedStep,

@@ -5,9 +5,12 @@
 //! once.
 
 mod bind;
+mod emulation;
+mod hide;
 mod keys;
 mod lexicon;
 pub mod model;
+mod reasons;
 mod roles;
 mod say;
 mod schema;
@@ -22,14 +25,19 @@ mod walk;
 mod written;
 mod yaml;
 
-pub use bind::{duration as parse_duration, parse_fixture, parse_scenario, parse_viewport};
+pub use bind::{
+    duration as parse_duration, parse_fixture, parse_scenario, parse_viewport,
+    pattern as parse_pattern,
+};
+pub use hide::{hide_in_expectations, hide_in_step};
 pub use lexicon::{Lexicon, Lexicons};
 pub use model::*;
+pub use reasons::REASONS;
 pub use roles::{ROLES, role as role_word};
 pub use say::{say, say_act};
 pub use schema::{fixture_schema, schema};
 pub use settings::{
-    BrowserSettings, BudgetSettings, MaskSettings, ModelSettings, NetworkSettings, RunSettings,
+    BrowserSettings, BudgetSettings, MaskSettings, ModelTable, NetworkSettings, RunSettings,
     Settings,
 };
 pub use suite::{Selection, Suite, find_root};

@@ -92,6 +92,24 @@ pub enum EndStatus {
     Refused,
 }
 
+impl EndStatus {
+    /// In the order of their words in the table of shapes.
+    pub const ALL: [Self; 7] = [
+        Self::Completed,
+        Self::Stuck,
+        Self::OutOfBudget,
+        Self::Failed,
+        Self::NotCompleted,
+        Self::Disagreed,
+        Self::Refused,
+    ];
+
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        super::shapes::STATUSES[self as usize]
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Budget {
     pub actions: Option<u32>,
@@ -105,6 +123,15 @@ pub struct Budget {
 pub enum Pattern {
     Literal(String),
     Regex(String),
+}
+
+impl std::fmt::Display for Pattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Literal(text) => write!(f, "\"{text}\""),
+            Self::Regex(pattern) => write!(f, "/{pattern}/"),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -292,6 +319,9 @@ pub struct Phrase {
     pub role: Option<String>,
     pub value: Option<Value>,
     pub text: String,
+    /// Where a preposition stands twice ("Enter 12 in Destination in port"): other targets and values it
+    /// may mean. The page decides, by a name it has exactly.
+    pub others: Vec<(String, Value)>,
 }
 
 /// The closed set of verbs (one table in `scenario::verbs` gives key, shape, effect and help).
@@ -363,6 +393,17 @@ pub struct Expectation {
     pub line: ExpectLine,
     pub within: Vec<Target>,
     pub span: Span,
+}
+
+impl Expectation {
+    /// Everything of the page it names.
+    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+        let named = match &self.line {
+            ExpectLine::Element(wanted) | ExpectLine::NoElement(wanted) => Some(&wanted.target),
+            _ => None,
+        };
+        self.within.iter().chain(named)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -87,6 +87,100 @@ fn r36_phrases_are_reduced_to_one_verb_with_target_and_value() {
     }
 }
 
+/// The place a sentence names narrows its target; words in quotation marks never do.
+#[test]
+fn a_place_in_a_sentence_narrows() {
+    let lexicons = Lexicons::default();
+    for (language, text, said, place) in [
+        (
+            "en",
+            "Click Remove in the row Anchor",
+            "Click Remove",
+            "row \"Anchor\"",
+        ),
+        (
+            "en",
+            "Click the Remove button of the Anchor row",
+            "Click Remove [button]",
+            "row \"Anchor\"",
+        ),
+        (
+            "en",
+            "Tick Express in the dialog \"New order\"",
+            "Check Express",
+            "dialog \"New order\"",
+        ),
+        ("en", "Click Log in", "Click Log in", ""),
+        (
+            "en",
+            "Click Save in the cloud",
+            "Click Save in the cloud",
+            "",
+        ),
+        (
+            "it",
+            "Clicca Rimuovi nella riga Ancora",
+            "Click Rimuovi",
+            "row \"Ancora\"",
+        ),
+    ] {
+        let lexicon = lexicons.get(language).unwrap();
+        let parts = sentence::parse(text, lexicon, &[], Span::default()).unwrap();
+        assert_eq!(phrase(&parts[0].act), said, "{text}");
+        let within: Vec<String> = parts[0].within.iter().map(|t| t.to_string()).collect();
+        assert_eq!(within.concat(), place, "{text}");
+    }
+    let parts = sentence::parse(
+        "Click \"Remove in the row Anchor\"",
+        lexicons.english(),
+        &[],
+        Span::default(),
+    );
+    assert_eq!(parts.unwrap()[0].within, []);
+}
+
+/// Words mean what the verb can do: a box is ticked or filled, a field is cleared, keys have names.
+#[test]
+fn words_mean_what_the_verb_can_do() {
+    let found = |language: &str, text: &str| acts_in(language, text).remove(0);
+    for (language, text, said) in [
+        ("en", "Tick the Notify box", "Check Notify"),
+        ("it", "Spunta la casella Notify", "Check Notify"),
+        ("en", "Clear the From field", "Fill From [textbox] = "),
+        ("en", "Clear With bicycle", "Uncheck With bicycle"),
+        ("it", "Svuota il campo Da", "Fill Da [textbox] = "),
+        (
+            "it",
+            "Premi Invio nel campo Città",
+            "Press Città [textbox] = Enter",
+        ),
+        ("en", "Press Return in Search", "Press Search = Enter"),
+        ("en", "Wait for Ready", "Wait Ready"),
+    ] {
+        assert_eq!(phrase(&found(language, text)), said, "{text}");
+    }
+    assert_eq!(
+        found("it", "Premi Freccia giù"),
+        Act::Press {
+            keys: "ArrowDown".into(),
+            target: None
+        }
+    );
+}
+
+#[test]
+fn a_preposition_that_stands_twice_leaves_the_choice_to_the_page() {
+    let Act::Sentence(phrase) = one("Enter 12 in Destination in port") else {
+        panic!("a phrase");
+    };
+    assert_eq!(phrase.target, "port");
+    assert_eq!(phrase.value, Some(Value::Text("12 in Destination".into())));
+    assert_eq!(
+        phrase.others,
+        [("Destination in port".into(), Value::Text("12".into()))]
+    );
+}
+
 #[test]
 fn explicit_sentences_are_plain_acts() {
     for (text, line) in [

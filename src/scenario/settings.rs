@@ -8,7 +8,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::yaml;
+use super::{emulation, yaml};
+use crate::policy::Origin;
 use crate::text::{Problem, Source, Span, nearest, visible};
 
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -16,13 +17,16 @@ use crate::text::{Problem, Source, Span, nearest, visible};
 pub struct Settings {
     pub run: RunSettings,
     pub browser: BrowserSettings,
-    pub model: ModelSettings,
+    pub model: ModelTable,
     pub credentials: BTreeMap<String, crate::secrets::CredentialSettings>,
     pub network: NetworkSettings,
     pub budget: BudgetSettings,
     pub mask: Vec<MaskSettings>,
     /// Text is literal, `/…/` a pattern.
     pub volatile: Vec<String>,
+    /// The file itself, to show the place of what is wrong; none: all are defaults.
+    #[serde(skip)]
+    source: Option<Arc<Source>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -48,9 +52,10 @@ pub struct BrowserSettings {
     pub time_zone: Option<String>,
 }
 
+/// Of the room `agent`, which lays the environment over it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
-pub struct ModelSettings {
+pub struct ModelTable {
     pub base_url: Option<String>,
     pub name: Option<String>,
     pub vision: Option<bool>,
@@ -131,7 +136,8 @@ impl Settings {
     /// The settings of a suite; defaults where it has no `rehearsal.toml`.
     pub fn load(root: &Path) -> Result<Settings, Vec<Problem>> {
         let path = root.join("rehearsal.toml");
-        if !path.exists() {
+        // A link that leads nowhere is there, and can't be read.
+        if path.symlink_metadata().is_err() {
             return Ok(Settings::default());
         }
         let source = yaml::load(&path, Path::new("rehearsal.toml")).map_err(|p| vec![*p])?;
@@ -153,15 +159,22 @@ impl Settings {
         };
         let tree: Json = toml::from_str(text).map_err(|e| vec![failed(e)])?;
         let mut problems = unknown_keys(source, &tree);
-        let settings = toml::from_str::<Settings>(text);
-        match settings {
+        match toml::from_str::<Settings>(text) {
             Ok(settings) => {
-                problems.extend(settings.values(source));
+                let settings = Settings {
+                    source: Some(source.clone()),
+                    ..settings
+                };
+                problems.extend(settings.values());
                 if problems.is_empty() {
                     Ok(settings)
                 } else {
                     Err(problems)
                 }
+            }
+            // A key that is not known was told already.
+            Err(e) if !problems.is_empty() && e.message().starts_with("unknown field") => {
+                Err(problems)
             }
             Err(e) => {
                 problems.push(failed(e));
@@ -170,73 +183,122 @@ impl Settings {
         }
     }
 
-    /// Values that are text in TOML and have a form of their own.
-    fn values(&self, source: &Arc<Source>) -> Vec<Problem> {
+    /// The problem with the place of the key it is about, where the file has that key.
+    pub fn place(&self, problem: Problem, table: &str, key: &str) -> Problem {
+        match &self.source {
+            Some(source) => problem.at(source, key_span(&source.text, table, key)),
+            None => problem,
+        }
+    }
+
+    /// Values that have a form of their own.
+    fn values(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
+        let (browser, network) = (&self.browser, &self.network);
         let mut check = |table: &str,
                          key: &str,
                          value: &Option<String>,
-                         good: &dyn Fn(&str) -> bool,
+                         good: fn(&str) -> bool,
                          wanted: &str| {
             if let Some(value) = value.as_deref().filter(|v| !good(v)) {
-                let problem = Problem::error(format!(
-                    "{table}.{key}: `{}` is not {wanted}",
-                    visible(value)
-                ));
-                problems.push(problem.at(source, key_span(&source.text, table, key)));
+                let value = visible(value);
+                let problem = Problem::error(format!("{table}.{key}: `{value}` is not {wanted}"));
+                problems.push(self.place(problem, table, key));
             }
         };
-        let duration = |t: &str| super::bind::duration(t).is_some();
         check(
             "model",
             "timeout",
             &self.model.timeout,
-            &duration,
+            is_duration,
             "a duration such as 30s",
         );
         check(
             "budget",
             "time",
             &self.budget.time,
-            &duration,
+            is_duration,
             "a duration such as 120s",
         );
         check(
             "network",
             "mode",
-            &self.network.mode,
-            &|t| ["inspect", "tunnel"].contains(&t),
+            &network.mode,
+            |t| ["inspect", "tunnel"].contains(&t),
             "inspect or tunnel",
         );
         check(
             "browser",
             "viewport",
-            &self.browser.viewport,
-            &|t| super::parse_viewport(t).is_some(),
-            "a size such as 1280x800",
+            &browser.viewport,
+            |t| super::parse_viewport(t).is_some(),
+            "a size from 200x200 to 8000x8000, such as 1280x800",
         );
-        for mask in &self.mask {
-            check(
-                "mask",
-                "target",
-                &mask.target,
-                &|t| super::parse_target(t).is_ok(),
-                "a target such as img \"Avatar\"",
-            );
+        check(
+            "browser",
+            "locale",
+            &browser.locale,
+            emulation::is_locale,
+            "a language tag such as en-GB",
+        );
+        check(
+            "browser",
+            "time_zone",
+            &browser.time_zone,
+            emulation::is_time_zone,
+            "a time zone such as Europe/Rome, UTC or +05:30",
+        );
+        check(
+            "browser",
+            "webdriver",
+            &browser.webdriver,
+            |t| t.starts_with("http://") || t.starts_with("https://"),
+            "an address such as http://127.0.0.1:4444",
+        );
+        if self.run.jobs == Some(0) {
+            let problem = Problem::error("run.jobs: 0 would run nothing; write 1 or more");
+            problems.push(self.place(problem, "run", "jobs"));
+        }
+        for (name, credential) in &self.credentials {
+            let table = format!("credentials.{name}");
+            if let Some(Err(error)) = credential.origin.as_deref().map(Origin::parse) {
+                let problem = Problem::error(format!("{table}.origin: {error}"));
+                problems.push(self.place(problem, &table, "origin"));
+            }
+        }
+        let masked = self.mask.iter().filter_map(|m| m.text.as_deref());
+        let patterns = masked.map(|text| ("mask", text));
+        let patterns = patterns.chain(self.volatile.iter().map(|t| ("volatile", t.as_str())));
+        for (key, text) in patterns {
+            if let Err(unfit) = super::parse_pattern(text) {
+                let message = format!("{key}: `{}`: {}", visible(text), unfit.message);
+                let problem = Problem::error(message).help(unfit.help);
+                problems.push(self.place(problem, key, text));
+            }
         }
         for mask in &self.mask {
+            if let Some(target) = &mask.target
+                && super::parse_target(target).is_err()
+            {
+                let message = format!(
+                    "mask.target: `{}` is not a target such as img \"Avatar\"",
+                    visible(target)
+                );
+                problems.push(self.place(Problem::error(message), "mask", target));
+            }
             if mask.text.is_some() == mask.target.is_some() || mask.name.is_none() {
                 let problem =
-                    Problem::error("mask: an entry has either `text` or `target`, and `as`");
-                problems.push(
-                    problem
-                        .at(source, key_span(&source.text, "mask", "as"))
-                        .help("mask = [ { text = \"Example Workspace\", as = \"workspace\" } ]"),
-                );
+                    Problem::error("mask: an entry has either `text` or `target`, and `as`")
+                        .help("mask = [ { text = \"Example Workspace\", as = \"workspace\" } ]");
+                problems.push(self.place(problem, "mask", "as"));
             }
         }
         problems
     }
+}
+
+fn is_duration(text: &str) -> bool {
+    super::parse_duration(text).is_some_and(|d| !d.is_zero())
 }
 
 fn unknown_keys(source: &Arc<Source>, tree: &Json) -> Vec<Problem> {

@@ -151,7 +151,7 @@ impl Binder {
     fn lookup(&mut self, name: &str, place: Place, span: Span) -> Option<String> {
         if let Some(value) = self.values.get(name) {
             return Some(match place {
-                Place::Text | Place::Named => value.clone(),
+                Place::Text | Place::Named | Place::Selector => value.clone(),
                 Place::Glob | Place::NamedGlob => glob::escape(value),
                 Place::Pattern => regex::escape(value),
             });
@@ -160,7 +160,7 @@ impl Binder {
             .split_once('.')
             .filter(|(c, f)| self.credentials.iter().any(|k| k == c) && !f.is_empty());
         if let Some((credential, field)) = credential {
-            if matches!(place, Place::Named | Place::NamedGlob) {
+            if matches!(place, Place::Named | Place::NamedGlob | Place::Selector) {
                 return Some(format!("‹{credential}.{field}›"));
             }
             let problem = Problem::error(format!("`$({name})` can't stand here: a credential is referred to in targets and `expect` only"))

@@ -9,6 +9,8 @@ pub enum Place {
     Text,
     /// A name or text compared with the page; may refer to a field of a credential.
     Named,
+    /// A selector: the page itself is searched with it, before anything is hidden.
+    Selector,
     /// A glob of requests.
     Glob,
     /// A glob compared with the page; may refer to a field of a credential.
@@ -164,16 +166,17 @@ fn value(v: &mut impl Visit, val: &mut Value, span: Span) {
 }
 
 pub fn target(v: &mut impl Visit, t: &mut Target) {
-    let text = match &mut t.by {
-        By::Name { name, .. } => name.as_mut(),
-        By::Text(text) | By::TestId(text) | By::Css(text) => Some(text),
+    let (text, place) = match &mut t.by {
+        By::Name { name, .. } => (name.as_mut(), Place::Named),
+        By::Text(text) | By::TestId(text) => (Some(text), Place::Named),
+        By::Css(css) => (Some(css), Place::Selector),
     };
     if let Some(text) = text {
-        v.text(text, Place::Named, t.span);
+        v.text(text, place, t.span);
     }
 }
 
-fn expectations(v: &mut impl Visit, lines: &mut [Expectation]) {
+pub fn expectations(v: &mut impl Visit, lines: &mut [Expectation]) {
     for e in lines {
         let span = e.span;
         match &mut e.line {

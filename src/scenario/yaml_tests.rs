@@ -211,3 +211,70 @@ fn case_142_syntax_slips_say_what_is_likely_wrong() {
         .collect();
     insta::assert_snapshot!(all.join("\n\n"));
 }
+
+/// Line and column of the first problem, both from 1.
+fn place(text: &str) -> (usize, usize) {
+    let (source, span) = refused(text).place.expect("a place");
+    crate::text::line_col(&source.text, span.start)
+}
+
+#[test]
+fn case_137_anchors_tags_and_aliases_are_shown_where_they_stand() {
+    for (text, wanted) in [
+        ("a:\n- click: &Save\n", (2, 10)),
+        ("a:\n- click: !Save\n", (2, 10)),
+        ("a:\n- click: !!str A\n", (2, 10)),
+        ("a:\n- &a { click: A }\n- *a\n", (2, 3)),
+        ("a: &x !!str b\n", (1, 4)),
+        ("a: !!str &x b\n", (1, 10)),
+        ("a: [&x b]\n", (1, 5)),
+        ("a: &x\n  b: 1\n", (1, 4)),
+        ("a: *b\n", (1, 4)),
+    ] {
+        assert_eq!(place(text), wanted, "{text}");
+    }
+}
+
+#[test]
+fn case_142_a_tab_that_ends_a_text_is_shown_where_it_stands() {
+    let text = "steps:\n  - click: A\n\t  nth: 2\n";
+    assert_eq!(place(text), (3, 1));
+    assert!(refused(text).message.contains("tab"));
+}
+
+#[test]
+fn case_137_text_behind_a_bracket_says_quote_it() {
+    let problem = refused("steps:\n- click: [beta] go\n");
+    assert_eq!(problem.message, "text stands behind the closing bracket");
+    let help = problem.help.expect("a help");
+    assert!(help.contains("click: \"[beta] go\""), "{help}");
+}
+
+#[test]
+fn case_142_every_syntax_problem_says_what_to_do() {
+    for text in [
+        "",
+        "a: \"b\n",
+        "a: 'b\n",
+        "a: [ b\n",
+        "a: { b: c\n",
+        "a: b]\n- c\n",
+        "[a]: b\n",
+        "? [a]\n: b\n",
+        "a: b: c\n",
+        "a: @b\n",
+        "a: &b c\n",
+        "a: !b c\n",
+        "a: *b\n",
+        "<<: b\n",
+        "a: 1\n---\nb: 2\n",
+        "a: \"\\q\"\n",
+        "a: 1\n b: 2\n",
+        "a:\n\tb: 2\n",
+        &"[".repeat(70),
+        &format!("a: {}x{}", "[".repeat(70), "]".repeat(70)),
+    ] {
+        let problem = refused(text);
+        assert!(problem.help.is_some(), "{text:?}: {}", problem.message);
+    }
+}

@@ -1,8 +1,7 @@
 //! The forms a value can take once it has been through a page, a URL, a JSON body or a log.
 //!
-//! A *redactable* form can be undone in one step, so the scrubber replaces it. The others
-//! (reversed, hashed, encoded twice) have no business in an artefact at all: they are only
-//! searched for, and a hit fails the run.
+//! Forms that are text are replaced by the scrubber, wherever they come from. Forms that are bytes
+//! and no text (UTF-16, a bare hash) can only be searched for, and a hit fails the run.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
@@ -20,7 +19,7 @@ use super::scrub::Kind;
 pub enum Remedy {
     /// Text the scrubber replaces.
     Redact,
-    /// Searched for in text and bytes; a hit is a leak.
+    /// Bytes that are no text: searched for; a hit is a leak.
     ScanOnly,
 }
 
@@ -65,7 +64,7 @@ impl List {
     fn text(&mut self, name: &'static str, text: impl Into<String>) {
         self.add(name, text.into(), Remedy::Redact);
     }
-    fn hidden(&mut self, name: &'static str, bytes: impl Into<Vec<u8>>) {
+    fn bytes(&mut self, name: &'static str, bytes: impl Into<Vec<u8>>) {
         self.add(name, bytes, Remedy::ScanOnly);
     }
     /// The text with its hex digits in either case.
@@ -82,13 +81,9 @@ pub fn forms(value: &str, kind: Kind) -> Vec<Form> {
         return Vec::new();
     }
     let long = value.len() >= LONG;
-    let edge = match kind {
-        Kind::Password | Kind::Key | Kind::Cookie if long => Edge::Anywhere,
-        _ => Edge::Word,
-    };
     let mut list = List {
         forms: Vec::new(),
-        edge,
+        edge: edge(value, kind),
     };
     list.text("raw", value);
     if kind == Kind::Otp {
@@ -104,9 +99,23 @@ pub fn forms(value: &str, kind: Kind) -> Vec<Form> {
     digits(&mut list, value);
     encodings(&mut list, value, long);
     if long && kind != Kind::Username {
-        scan_only(&mut list, value);
+        disguised(&mut list, value);
     }
     list.forms
+}
+
+/// Where a value counts. A long name with a sign in it (`anna@mail.test`) is no part of an ordinary
+/// word, unlike a name of letters alone.
+pub fn edge(value: &str, kind: Kind) -> Edge {
+    let told_apart = match kind {
+        Kind::Password | Kind::Key | Kind::Cookie => true,
+        Kind::Username => value.chars().any(|c| !c.is_alphanumeric()),
+        Kind::Otp => false,
+    };
+    match told_apart && value.len() >= LONG {
+        true => Edge::Anywhere,
+        false => Edge::Word,
+    }
 }
 
 /// One-time codes are shown in groups of three or four.
@@ -263,36 +272,39 @@ fn encodings(list: &mut List, value: &str, long: bool) {
     }
 }
 
-fn scan_only(list: &mut List, value: &str) {
+/// What nobody reads at a glance, but anybody with a minute.
+fn disguised(list: &mut List, value: &str) {
     let bytes = value.as_bytes();
     let little: Vec<u8> = value.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let big: Vec<u8> = value.encode_utf16().flat_map(u16::to_be_bytes).collect();
-    list.hidden("base64 of UTF-16", STANDARD_NO_PAD.encode(&little));
-    list.hidden("hex of UTF-16", hex_join(&little, "", "", false));
-    list.hidden("hex of UTF-16", hex_join(&big, "", "", false));
-    list.hidden("percent of UTF-16", hex_join(&little, "%", "", true));
-    list.hidden("percent of UTF-16", hex_join(&big, "%", "", true));
-    list.hidden("UTF-16LE", little);
-    list.hidden("UTF-16BE", big);
-    list.hidden("reversed", value.chars().rev().collect::<String>());
-    list.hidden("rot13", rot13(value));
+    for engine in [&STANDARD, &STANDARD_NO_PAD] {
+        list.text("base64 of UTF-16", engine.encode(&little));
+        list.text("base64 of UTF-16", engine.encode(&big));
+    }
+    list.text("hex of UTF-16", hex_join(&little, "", "", false));
+    list.text("hex of UTF-16", hex_join(&big, "", "", false));
+    list.text("percent of UTF-16", hex_join(&little, "%", "", true));
+    list.text("percent of UTF-16", hex_join(&big, "%", "", true));
+    list.bytes("UTF-16LE", little);
+    list.bytes("UTF-16BE", big);
+    list.text("reversed", value.chars().rev().collect::<String>());
+    list.text("rot13", rot13(value));
     let inner = STANDARD.encode(bytes);
-    list.hidden(
-        "base64, twice",
-        STANDARD_NO_PAD.encode(inner.trim_end_matches('=')),
-    );
-    list.hidden("base64, twice", STANDARD.encode(&inner));
-    list.hidden("quoted-printable", quoted_printable(value));
+    for inner in [inner.as_str(), inner.trim_end_matches('=')] {
+        list.text("base64, twice", STANDARD.encode(inner));
+        list.text("base64, twice", STANDARD_NO_PAD.encode(inner));
+    }
+    list.text("quoted-printable", quoted_printable(value));
     let hashes = [
         ("SHA-1", sha1::Sha1::digest(bytes).to_vec()),
         ("SHA-256", sha2::Sha256::digest(bytes).to_vec()),
     ];
     for (name, hash) in hashes {
-        list.hidden(name, hex_join(&hash, "", "", false));
-        list.hidden(name, hex_join(&hash, "", "", true));
-        list.hidden(name, STANDARD_NO_PAD.encode(&hash));
-        list.hidden(name, URL_SAFE_NO_PAD.encode(&hash));
-        list.hidden(name, hash);
+        list.text(name, hex_join(&hash, "", "", false));
+        list.text(name, hex_join(&hash, "", "", true));
+        list.text(name, STANDARD_NO_PAD.encode(&hash));
+        list.text(name, URL_SAFE_NO_PAD.encode(&hash));
+        list.bytes(name, hash);
     }
 }
 

@@ -11,6 +11,7 @@ use super::fold;
 use super::forms::{Edge, Form, Remedy};
 use super::needles::{Needle, Needles, automaton, skeleton};
 use super::overlap::{Found, cut, merge, settle, word_in_bytes};
+use super::seams::Seamless;
 
 /// One registered value or mask, as the matcher knows it.
 pub struct Entry {
@@ -19,11 +20,12 @@ pub struct Entry {
     /// `name.field`, for reports.
     pub label: String,
     pub forms: Vec<Form>,
-    /// Folded forms for the loose search; empty for short values.
-    pub loose: Vec<Vec<u8>>,
+    /// Folded forms for the loose search, with their names; empty for short values.
+    pub loose: Vec<(&'static str, Vec<u8>)>,
     /// Letters and digits only, for the scan; none for values with few of them.
     pub scattered: Option<Vec<u8>>,
     pub word: bool,
+    pub user_name: bool,
     pub digits: Digits,
 }
 
@@ -86,10 +88,10 @@ impl Matcher {
                     Remedy::ScanOnly => hidden.push((form.bytes.as_slice(), needle)),
                 }
             }
-            for folded in &entry.loose {
+            for (form, folded) in &entry.loose {
                 let needle = Needle {
                     entry: at,
-                    form: "folded",
+                    form,
                     word: entry.word,
                 };
                 loose.push((folded.as_slice(), needle));
@@ -128,6 +130,13 @@ impl Matcher {
         }
     }
 
+    /// What stands inside these is not searched either.
+    pub fn keep(&mut self, names: &[String]) {
+        let own = self.placeholders.iter().chain(names);
+        let own: Vec<&[u8]> = own.map(|p| p.as_bytes()).collect();
+        self.own = automaton(&own);
+    }
+
     pub fn placeholder(&self, entry: usize) -> &str {
         &self.placeholders[entry]
     }
@@ -139,6 +148,8 @@ impl Matcher {
     /// Everything to replace in `text`: sorted, disjoint, at character borders, and never inside
     /// a placeholder that stands there already.
     pub fn find(&self, text: &str) -> Vec<Found> {
+        let seamless = Seamless::of(text);
+        let text = &*seamless.text;
         let (mut sure, doubtful) = self.candidates(text);
         for (entry, pattern) in &self.masks {
             sure.extend(
@@ -156,27 +167,29 @@ impl Matcher {
             return sure;
         }
         let own = self.own_places(text);
-        settle(text, &mut sure, doubtful, &own);
-        merge(cut(sure, &own))
+        settle(&seamless, &mut sure, doubtful, &own);
+        marked(&seamless, merge(cut(sure, &own)))
     }
 
     /// What counts as a leak: as [`Matcher::find`], for values only, each match on its own.
     pub fn find_values(&self, text: &str) -> Vec<Found> {
+        let seamless = Seamless::of(text);
+        let text = &*seamless.text;
         let (mut sure, doubtful) = self.candidates(text);
         if sure.is_empty() && doubtful.is_empty() {
             return sure;
         }
         let own = self.own_places(text);
-        settle(text, &mut sure, doubtful, &own);
+        settle(&seamless, &mut sure, doubtful, &own);
         sure.retain(|found| match self.digits[found.entry] {
             Digits::No => true,
             Digits::Long => !is_json_number(text, &found.range),
             Digits::Short => false,
         });
-        cut(sure, &own)
+        marked(&seamless, cut(sure, &own))
     }
 
-    /// Forms that are searched for but never replaced, in any bytes.
+    /// Forms that are no text, in any bytes.
     pub fn find_hidden(&self, bytes: &[u8]) -> Vec<Found> {
         let mut found = Vec::new();
         self.hidden.search(bytes, |range, needle| {
@@ -245,6 +258,14 @@ impl Matcher {
             .map(|m| m.range())
             .collect()
     }
+}
+
+/// Places in the text as it was given, seams and all.
+fn marked(seamless: &Seamless, mut found: Vec<Found>) -> Vec<Found> {
+    for one in &mut found {
+        one.range = seamless.marked(&one.range);
+    }
+    found
 }
 
 /// Whether digits are the value of a JSON member. In a string the quote would be escaped.

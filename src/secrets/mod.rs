@@ -21,6 +21,7 @@ mod overlap;
 pub mod private_file;
 pub mod scan;
 pub mod scrub;
+mod seams;
 pub mod sources;
 pub mod suspicious;
 pub mod totp;

@@ -6,6 +6,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::fold;
 use super::forms::LONG;
+use super::scrub::Kind;
 
 #[derive(Clone, Copy)]
 pub struct Needle {
@@ -69,14 +70,22 @@ impl Needles {
     }
 }
 
-/// Folded needles of a value, if enough of it is left to be told from ordinary text.
-pub fn loose_needles(value: &str) -> Vec<Vec<u8>> {
-    let mut needles = vec![fold::fold_plain(value)];
-    let unescaped = fold::folded(value);
-    if unescaped != needles[0] {
-        needles.push(unescaped);
+/// Folded needles of a value and their names, if enough of it is left to be told from ordinary
+/// text. Read backwards it is looked for here too, so that escapes are undone first.
+pub fn loose_needles(value: &str, kind: Kind) -> Vec<(&'static str, Vec<u8>)> {
+    if kind == Kind::Otp {
+        return Vec::new();
     }
-    needles.retain(|n| n.len() >= LONG);
+    let mut needles = vec![("folded", fold::fold_plain(value))];
+    let unescaped = fold::folded(value);
+    if unescaped != needles[0].1 {
+        needles.push(("folded", unescaped));
+    }
+    if kind != Kind::Username {
+        let backwards: String = value.chars().rev().collect();
+        needles.push(("reversed", fold::fold_plain(&backwards)));
+    }
+    needles.retain(|(_, needle)| needle.len() >= LONG);
     needles
 }
 

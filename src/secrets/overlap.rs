@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::seams::Seamless;
+
 /// A place in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
@@ -13,7 +15,12 @@ pub struct Found {
 
 /// Accepts whole-word matches. A neighbouring match is a border as good as a space, because a
 /// placeholder will stand there: so accepting one may make room for the next.
-pub fn settle(text: &str, sure: &mut Vec<Found>, mut doubtful: Vec<Found>, own: &[Range<usize>]) {
+pub fn settle(
+    text: &Seamless,
+    sure: &mut Vec<Found>,
+    mut doubtful: Vec<Found>,
+    own: &[Range<usize>],
+) {
     while !doubtful.is_empty() {
         let taken = Taken::new(sure, own);
         let (good, rest): (Vec<_>, Vec<_>) = doubtful.into_iter().partition(|found| {
@@ -61,20 +68,13 @@ impl Taken {
         after > 0 && at < self.joined[after - 1].end
     }
 
-    fn ends_or_covers(&self, text: &str, at: usize) -> bool {
-        !within_word(text, at) || self.ends.contains(&at) || self.covers(at)
+    fn ends_or_covers(&self, text: &Seamless, at: usize) -> bool {
+        !text.within_word(at) || self.ends.contains(&at) || self.covers(at)
     }
 
-    fn starts_or_covers(&self, text: &str, at: usize) -> bool {
-        !within_word(text, at) || self.starts.contains(&at) || self.covers(at)
+    fn starts_or_covers(&self, text: &Seamless, at: usize) -> bool {
+        !text.within_word(at) || self.starts.contains(&at) || self.covers(at)
     }
-}
-
-/// Whether `at` stands between two letters or digits.
-fn within_word(text: &str, at: usize) -> bool {
-    let before = text[..at].chars().next_back();
-    let after = text[at..].chars().next();
-    matches!((before, after), (Some(a), Some(b)) if a.is_alphanumeric() && b.is_alphanumeric())
 }
 
 pub fn word_in_bytes(bytes: &[u8], range: &Range<usize>) -> bool {

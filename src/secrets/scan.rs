@@ -1,7 +1,7 @@
 //! The scanner: looks for registered values in whatever is about to be stored or was stored.
 //!
-//! It knows more than the scrubber: forms that are never replaced, values cut up by markup, and
-//! what is inside packed files.
+//! It knows more than the scrubber: forms that are no text, values cut up by markup, and what is
+//! inside packed files.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use aho_corasick::AhoCorasick;
 
 use super::decode::{self, Content};
 use super::scrub::Scrubber;
+use crate::text::SEAM;
 
 /// Packed things inside packed things are opened this deep.
 const DEPTH: usize = 4;
@@ -119,6 +120,14 @@ impl Scanner {
                 self.scan_path(root, path, &mut folders, &mut report);
             }
         }
+        report
+    }
+
+    /// One file.
+    pub fn scan_file(&self, path: &Path) -> ScanReport {
+        let mut report = ScanReport::default();
+        let root = path.parent().unwrap_or(path);
+        self.scan_path(root, path.to_owned(), &mut Vec::new(), &mut report);
         report
     }
 
@@ -247,7 +256,7 @@ impl Search<'_> {
             );
         }
         let bare = without_markup(&text);
-        if bare.len() < text.len() {
+        if bare != text {
             for found in matcher.find_values(&bare) {
                 self.hit(around, matcher.label(found.entry), "between markup", 0);
             }
@@ -265,7 +274,7 @@ impl Search<'_> {
     }
 }
 
-/// Text without tags, and without what puts a server-sent event's pieces on lines of their own.
+/// Text with a seam for each tag, and without what puts a server-sent event's pieces on lines of their own.
 fn without_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -278,7 +287,10 @@ fn without_markup(text: &str) -> String {
         let tag = &rest[open..];
         let named = tag[1..].starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c));
         match tag.find('>').filter(|_| named) {
-            Some(close) => rest = &tag[close + 1..],
+            Some(close) => {
+                bare.push(SEAM);
+                rest = &tag[close + 1..];
+            }
             None => {
                 bare.push('<');
                 rest = &tag[1..];

@@ -125,6 +125,18 @@ fn user_names_are_found_as_words_only() {
     assert_eq!(scanner.scan_bytes("x", b"by carpenter, today").len(), 1);
 }
 
+#[test]
+fn case_069_a_short_value_between_tags_is_a_word_of_its_own() {
+    let scanner = scanner("Qy7!x2", Kind::Password);
+    for html in [
+        "<b>Qy7!x2</b><i>copied</i>",
+        "is<b>Qy7</b><b>!x2</b><i>copied</i>",
+    ] {
+        assert_eq!(scanner.scan_bytes("x", html.as_bytes()).len(), 1, "{html}");
+    }
+    assert_eq!(scanner.scan_bytes("x", b"isQy7!x2copied"), []);
+}
+
 /// Not an assertion on time: prints it, for a look in release builds.
 #[test]
 fn two_megabytes_are_cleaned_in_one_pass() {

@@ -8,10 +8,12 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub use super::clean::Clean;
-use super::forms::{self, SHORTEST};
+use super::forms::{self, Edge, SHORTEST};
 use super::matcher::{Digits, Entry, MaskEntry, Matcher};
 use super::needles::{loose_needles, scattered_needle};
+use super::overlap::Found;
 use super::value::Secret;
+use crate::text::SEAM;
 
 /// What a log shows for a typed secret, whatever its length.
 pub const HIDDEN: &str = "[HIDDEN]";
@@ -20,7 +22,8 @@ pub const HIDDEN: &str = "[HIDDEN]";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     Password,
-    /// Matched as a whole word only: names turn up inside ordinary text.
+    /// Matched as a whole word, unless it is long and has a sign in it: names turn up inside
+    /// ordinary text.
     Username,
     /// A one-time code. It stays registered for the whole run so that the last scan sees it.
     Otp,
@@ -51,6 +54,8 @@ struct Book {
     /// Every registered value with its `name.field`, short ones included.
     values: Vec<(Secret, String)>,
     masks: Vec<MaskEntry>,
+    /// Names of the runner's own.
+    kept: Vec<String>,
     warnings: Vec<String>,
 }
 
@@ -95,11 +100,6 @@ impl Scrubber {
             ));
             return;
         }
-        let loose = match kind {
-            Kind::Otp => Vec::new(),
-            _ => loose_needles(text),
-        };
-        let word = text.len() < forms::LONG || matches!(kind, Kind::Username | Kind::Otp);
         let digits = Digits::of(text);
         if digits == Digits::Short {
             book.warnings.push(format!(
@@ -116,11 +116,20 @@ impl Scrubber {
             placeholder,
             label,
             forms: forms::forms(text, kind),
-            loose,
+            loose: loose_needles(text, kind),
             scattered,
-            word,
+            word: forms::edge(text, kind) == Edge::Word,
+            user_name: kind == Kind::Username,
             digits,
         });
+        self.rebuild(&book);
+    }
+
+    /// A name of the runner's own (a scenario's id), by which things are found: a user name that is a
+    /// part of it stays. A name that is a value, or holds any other, is kept by nothing.
+    pub fn keep(&self, name: &str) {
+        let mut book = self.book();
+        book.kept.push(name.to_owned());
         self.rebuild(&book);
     }
 
@@ -162,13 +171,11 @@ impl Scrubber {
             .collect()
     }
 
-    /// `text` with placeholders for values. Cut for length after this, never before.
+    /// `text` with placeholders for values and without seams. Cut for length after this, never
+    /// before.
     pub fn clean(&self, text: &str) -> Clean {
         let matcher = self.matcher();
         let found = matcher.find(text);
-        if found.is_empty() {
-            return Clean::scrubbed(text);
-        }
         let mut out = String::with_capacity(text.len());
         let mut at = 0;
         for found in found {
@@ -177,6 +184,7 @@ impl Scrubber {
             at = found.range.end;
         }
         out.push_str(&text[at..]);
+        out.retain(|c| c != SEAM);
         Clean::scrubbed(out)
     }
 
@@ -216,7 +224,7 @@ impl Scrubber {
         known.map(|(_, label)| Clean::scrubbed(format!("‹{label}›")))
     }
 
-    /// Whether a value stands in `text` in any form, also those that are never replaced.
+    /// Whether a value stands in `text` in any form.
     pub fn contains(&self, text: &str) -> bool {
         !self.leaks(text.as_bytes()).is_empty()
     }
@@ -261,7 +269,17 @@ impl Scrubber {
     }
 
     fn rebuild(&self, book: &Book) {
-        let matcher = Arc::new(Matcher::new(&book.entries, &book.masks));
+        let mut matcher = Matcher::new(&book.entries, &book.masks);
+        let part_of = |name: &&String| {
+            let found = matcher.find_values(name);
+            let is_part = |f: &Found| f.range != (0..name.len()) && book.entries[f.entry].user_name;
+            !found.is_empty() && found.iter().all(is_part)
+        };
+        let kept: Vec<String> = book.kept.iter().filter(part_of).cloned().collect();
+        if !kept.is_empty() {
+            matcher.keep(&kept);
+        }
+        let matcher = Arc::new(matcher);
         *self
             .0
             .matcher

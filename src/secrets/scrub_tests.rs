@@ -125,6 +125,72 @@ fn short_values_and_user_names_match_whole_words_only() {
 }
 
 #[test]
+fn case_069_the_border_of_an_element_is_a_border_of_the_word() {
+    let scrubber = with(&[
+        ("site.password", "Qy7!x2", Kind::Password),
+        ("site.username", "carpenter", Kind::Username),
+        ("site.code", "492039", Kind::Otp),
+    ]);
+    for (text, clean) in [
+        ("Word: Qy7!x2\u{2060}copied", "Word: ‹site.password›copied"),
+        (
+            "Hi\u{2060}carpenter\u{2060}Sign out",
+            "Hi‹site.username›Sign out",
+        ),
+        ("aQ\u{2060}y7!x\u{2060}2", "aQy7!x2"),
+        (
+            "is\u{2060}Q\u{2060}y7!x\u{2060}2\u{2060}ok",
+            "is‹site.password›ok",
+        ),
+        ("tok\u{2060}492039\u{2060}x", "tok‹site.code›x"),
+        ("carpenters\u{2060}here", "carpentershere"),
+    ] {
+        assert_eq!(scrubber.clean(text), clean, "{text:?}");
+    }
+}
+
+#[test]
+fn a_user_name_that_is_an_address_is_no_part_of_a_word() {
+    let scrubber = with(&[("site.username", "anna@mail.test", Kind::Username)]);
+    assert_eq!(
+        scrubber.clean("Hianna@mail.testSign out"),
+        "Hi‹site.username›Sign out"
+    );
+}
+
+#[test]
+fn case_068_a_value_read_backwards_is_replaced_under_any_escape() {
+    let scrubber = with(&[("site.password", "Zk7!qWv&\"pT<x9/Rm'e", Kind::Password)]);
+    for text in [
+        "e'mR/9x<Tp\"&vWq!7kZ",
+        "e'mR/9x%3CTp%22&vWq!7kZ",
+        "e'mR/9x<Tp\\\"&vWq!7kZ",
+        "e&#39;mR/9x&lt;Tp&quot;&amp;vWq!7kZ",
+        "E'MR/9X<TP\"&VWQ!7KZ",
+    ] {
+        assert_eq!(scrubber.clean(text), "‹site.password›", "{text}");
+    }
+}
+
+#[test]
+fn case_071_a_user_name_in_a_name_of_our_own_stays() {
+    let scrubber = with(&[
+        ("site.username", "admin", Kind::Username),
+        ("site.password", "TILLER-3030", Kind::Password),
+    ]);
+    for name in ["login-admin", "admin", "TILLER-3030-admin", "shop"] {
+        scrubber.keep(name);
+    }
+    assert_eq!(
+        scrubber.clean("login-admin by admin"),
+        "login-admin by ‹site.username›"
+    );
+    assert!(!scrubber.contains("runs/login-admin/frames"));
+    assert!(scrubber.contains("TILLER-3030-admin"));
+    assert!(scrubber.contains("runs/admin"));
+}
+
+#[test]
 fn r18_user_names_are_placeholders_on_the_page() {
     let scrubber = with(&[("site.username", "alice@x.test", Kind::Username)]);
     assert_eq!(
@@ -195,7 +261,7 @@ fn masks_and_values_merge() {
 }
 
 #[test]
-fn egress_finds_forms_that_are_never_replaced() {
+fn egress_finds_forms_that_are_no_text() {
     let scrubber = with(&[("site.password", "TILLER-3030", Kind::Password)]);
     let utf16: Vec<u8> = "TILLER-3030"
         .encode_utf16()

@@ -38,6 +38,11 @@ impl Doors {
         }
     }
 
+    /// Where the service is told to be.
+    pub fn base(&self) -> String {
+        format!("http://{}", self.hosts[0])
+    }
+
     pub fn judge(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
         let host = only(headers, header::HOST).ok_or(Refusal::Forbidden)?;
         if !self.hosts.iter().any(|h| h.eq_ignore_ascii_case(host)) {

@@ -1,22 +1,33 @@
 //! Credentials in free text: found by a lexicon, taken out before anything else sees the text (R13–R15).
 //!
-//! Labels decide, never guesses at what looks like a password. Where a label stands and its value or
-//! its site can't be told, the text is refused as a whole: half of it must not go on.
+//! Labels decide what is taken. What is let through is decided the other way round: a text that
+//! speaks of a secret goes on only when nothing in it can be its value ([`left`]). Where a value or
+//! its site can't be told, the text is refused as a whole, in words that hold no part of it.
+
+mod left;
+mod tokens;
 
 use serde::Deserialize;
 
 use crate::secrets::{Kind, Scrubber, Secret};
-use crate::text::fold::fold;
+use crate::text::fold::fold_case;
 
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+use tokens::{Token, site, split, strong};
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Words {
     of: Vec<String>,
     user: Vec<String>,
     password: Vec<String>,
+    secret: Vec<String>,
     is: Vec<String>,
+    r#as: Vec<String>,
     hand: Vec<String>,
     r#for: Vec<String>,
+    joins: Vec<String>,
+    then: Vec<String>,
+    prose: Vec<String>,
 }
 
 /// The built-in languages.
@@ -39,7 +50,7 @@ pub struct Taken {
     /// May be shown, stored and sent.
     pub text: String,
     pub credential: Option<Handed>,
-    /// The first address or host the text names.
+    /// Address of the first site the text names.
     pub site: Option<String>,
 }
 
@@ -54,122 +65,491 @@ pub enum IntakeError {
     NoSite,
     #[error("two passwords are in the text; hand over one credential at a time")]
     Two,
+    #[error(
+        "the text speaks of a secret, and a word in it may be its value; write `credentials for shop.example, user …, password \"…\"` in a sentence of its own, or leave the secret and every word for it out"
+    )]
+    Unclear,
+    #[error(
+        "an address in the text holds a password or a token; write the address without it and hand it over as `credentials for shop.example, user …, password …`"
+    )]
+    InAddress,
+    #[error(
+        "a one-time code, PIN or other secret is in the text; leave it out: a seed for codes goes into the vault by `rehearsal credentials add --totp`"
+    )]
+    Other,
     #[error("the lexicon can't be read: {0}")]
     Lexicon(String),
 }
 
-/// One word with its place and its folded form.
-struct Token<'a> {
-    text: &'a str,
-    folded: String,
-    start: usize,
-    /// A label ends here: `user:`
-    labels: bool,
-}
-
 impl Words {
     pub fn read(text: &str) -> Result<Self, IntakeError> {
-        serde_saphyr::from_str(text).map_err(|e| IntakeError::Lexicon(e.to_string()))
+        let mut words: Self =
+            serde_saphyr::from_str(text).map_err(|e| IntakeError::Lexicon(e.to_string()))?;
+        for list in words.lists() {
+            for word in list.iter_mut() {
+                *word = fold_case(word);
+            }
+        }
+        Ok(words)
     }
 
     pub fn built_in() -> Result<Vec<Self>, IntakeError> {
         BUILT_IN.iter().map(|text| Self::read(text)).collect()
     }
+
+    /// One lexicon of all: people mix languages, and a secret is one in any.
+    fn all(languages: &[Self]) -> Self {
+        let mut all = Self::default();
+        for language in languages {
+            let mut language = language.clone();
+            for (whole, part) in all.lists().into_iter().zip(language.lists()) {
+                whole.append(part);
+            }
+        }
+        all
+    }
+
+    fn lists(&mut self) -> [&mut Vec<String>; 11] {
+        [
+            &mut self.of,
+            &mut self.user,
+            &mut self.password,
+            &mut self.secret,
+            &mut self.is,
+            &mut self.r#as,
+            &mut self.hand,
+            &mut self.r#for,
+            &mut self.joins,
+            &mut self.then,
+            &mut self.prose,
+        ]
+    }
+
+    /// Whether a folded word alone is a label of any kind.
+    fn labels(&self, folded: &str) -> bool {
+        [&self.of, &self.user, &self.password, &self.secret]
+            .iter()
+            .any(|list| list.iter().any(|word| word == folded))
+    }
 }
 
-/// Takes credentials out of a text, by the first language that finds a password.
-pub fn take(text: &str, languages: &[Words]) -> Result<Taken, IntakeError> {
-    let tokens = split(text);
-    let site = tokens.iter().find_map(|t| site(t.text));
-    let mut trouble = None;
-    for words in languages {
-        match found(text, &tokens, words) {
-            Ok(Some(values)) => return taken(text, &tokens, words, values, site),
-            Ok(None) => {}
-            Err(error) => trouble = trouble.or(Some(error)),
+/// Where the longest phrase of a list that begins at a token ends.
+fn phrase_at(tokens: &[Token<'_>], at: usize, list: &[String]) -> Option<usize> {
+    list.iter()
+        .filter_map(|phrase| {
+            let mut end = at;
+            for word in phrase.split(' ') {
+                // A stop within it parts the words.
+                let apart = end > at && tokens[end - 1].ends_clause();
+                if apart || tokens.get(end)?.folded != word {
+                    return None;
+                }
+                end += 1;
+            }
+            Some(end)
+        })
+        .max()
+}
+
+/// What stands after a label.
+enum After {
+    /// Its value may be this token; `said`: after a mark or a word such as "is".
+    Value { at: usize, said: bool },
+    /// A mark and nothing behind it.
+    Missing,
+    /// Another word of a language, or nothing.
+    Nothing,
+}
+
+/// More words than these between a label and "is" are another sentence.
+const BETWEEN: usize = 6;
+
+impl Words {
+    /// Words that say nothing of what follows.
+    fn small(&self, tokens: &[Token<'_>], at: usize) -> bool {
+        let lists = [
+            &self.hand,
+            &self.r#for,
+            &self.joins,
+            &self.then,
+            &self.prose,
+            &self.is,
+            &self.of,
+        ];
+        lists
+            .iter()
+            .any(|list| phrase_at(tokens, at, list).is_some())
+    }
+
+    fn label_at(&self, tokens: &[Token<'_>], at: usize) -> Option<usize> {
+        [&self.of, &self.user, &self.password, &self.secret]
+            .iter()
+            .filter_map(|list| phrase_at(tokens, at, list))
+            .max()
+    }
+
+    /// What follows the label that ends before `end`.
+    fn after(&self, tokens: &[Token<'_>], end: usize) -> After {
+        let label = &tokens[end - 1];
+        let mut marked = label.labels;
+        let mut is = false;
+        let mut at = end;
+        if !marked {
+            if label.ends_clause() && !label.text.ends_with(')') {
+                return After::Nothing;
+            }
+            // "password for shop.test is …", "pass phrase (of bob): …"
+            let mut look = end;
+            while look < tokens.len().min(end + BETWEEN) {
+                if let Some(after) = phrase_at(tokens, look, &self.is) {
+                    (is, at) = (true, after);
+                    break;
+                }
+                let token = &tokens[look];
+                if token.labels && !self.labels(&token.folded) {
+                    (marked, at) = (true, look + 1);
+                    break;
+                }
+                let small = self.small(tokens, look) || site(token.text).is_some();
+                let joins = token.folded.chars().count() > 1
+                    && phrase_at(tokens, look, &self.joins).is_some()
+                    && phrase_at(tokens, look, &self.r#for).is_none();
+                if self.label_at(tokens, look).is_some()
+                    || token.ends_sentence()
+                    || joins
+                    || (look == end && !small)
+                {
+                    break;
+                }
+                look += 1;
+            }
+        }
+        marked |= at > end && tokens[at - 1].labels;
+        let Some(token) = tokens.get(at) else {
+            return if marked {
+                After::Missing
+            } else {
+                After::Nothing
+            };
+        };
+        // A quoted word is what it is; an unquoted one may be the next label, or a word of the sentence.
+        let word = !token.quoted()
+            && (self.label_at(tokens, at).is_some() && (token.labels || !strong(token.value())));
+        // After a secret's label a site's name may well be the secret.
+        let secret = [&self.password, &self.secret].iter().any(|list| {
+            list.iter()
+                .any(|l| l.split(' ').next_back() == Some(&label.folded))
+        });
+        let place = site(token.text).is_some() && !secret;
+        let mut prose = !token.quoted() && !marked && (self.small(tokens, at) || place);
+        // "is wrong, …" and "field on …", but "is correct horse …" may be a value.
+        prose &= (!is && phrase_at(tokens, at, &self.prose).is_none())
+            || token.ends_clause()
+            || at + 1 >= tokens.len()
+            || self.small(tokens, at + 1)
+            || self.label_at(tokens, at + 1).is_some()
+            || site(tokens[at + 1].text).is_some();
+        match (word || prose, marked) {
+            (true, true) => After::Missing,
+            (true, false) => After::Nothing,
+            (false, _) => After::Value {
+                at,
+                said: marked || is,
+            },
         }
     }
-    match trouble {
-        Some(error) => Err(error),
-        None => Ok(Taken {
-            text: text.trim().to_owned(),
-            credential: None,
-            site,
-        }),
+
+    /// Whether a value surely ends with its token. `pass phrases` of several words need quotation marks.
+    fn whole(&self, tokens: &[Token<'_>], at: usize) -> bool {
+        let token = &tokens[at];
+        if token.quoted() || token.ends_clause() {
+            return true;
+        }
+        let Some(next) = tokens.get(at + 1) else {
+            return true;
+        };
+        let joins = phrase_at(tokens, at + 1, &self.joins).is_some()
+            || phrase_at(tokens, at + 1, &self.r#for).is_some()
+            || phrase_at(tokens, at + 1, &self.then).is_some();
+        next.text.starts_with('(')
+            || matches!(next.text, "/" | "|" | "," | ";" | "-" | "–")
+            || self.label_at(tokens, at + 1).is_some()
+            || (joins && strong(token.value()))
     }
 }
 
-/// Indices of the tokens that hold the values.
+/// Where a value stands: a token, or a part of one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Span {
+    start: usize,
+    end: usize,
+    /// Its token.
+    at: usize,
+}
+
+fn span_of(token: &Token<'_>, at: usize, part: &str, text: &str) -> Span {
+    let start = part.as_ptr() as usize - text.as_ptr() as usize;
+    debug_assert!(start >= token.start);
+    Span {
+        start,
+        end: start + part.len(),
+        at,
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
 struct Values {
-    password: usize,
-    user: Option<usize>,
+    password: Span,
+    user: Option<Span>,
+}
+
+/// Takes credentials out of a text, or says why it can't be passed on.
+pub fn take(text: &str, languages: &[Words]) -> Result<Taken, IntakeError> {
+    let words = Words::all(languages);
+    let tokens = split(text, &words);
+    for token in &tokens {
+        left::address(token.text, &words)?;
+    }
+    let sites = sites(&tokens);
+    let Some(values) = found(text, &tokens, &words)? else {
+        left::nothing(&tokens, &words, left::Of::Whole)?;
+        return Ok(Taken {
+            text: text.trim().to_owned(),
+            credential: None,
+            site: sites.first().map(|s| s.address.clone()),
+        });
+    };
+    taken(text, &tokens, &words, values, &sites)
 }
 
 fn found(text: &str, tokens: &[Token<'_>], words: &Words) -> Result<Option<Values>, IntakeError> {
-    let passwords = values(tokens, &words.password, words);
-    let mut known: Vec<usize> = passwords.iter().filter_map(|at| *at).collect();
-    // Said twice it is still one.
-    known.dedup_by_key(|at| value(tokens[*at].text));
-    if known.len() > 1 {
-        return Err(IntakeError::Two);
+    if let Some(values) = pair(text, tokens, words)? {
+        return Ok(Some(values));
     }
-    let Some(password) = known.pop() else {
-        // "I forgot my password" hands nothing over; "password:" at the end does.
-        let announced = !passwords.is_empty() && text.trim_end().ends_with([':', '=']);
-        return if announced {
-            Err(IntakeError::NoValue)
-        } else {
-            Ok(None)
+    let mut known = met(text, tokens, &words.password, words)?;
+    // Said twice it is still one.
+    known.dedup_by_key(|span| text[span.start..span.end].to_owned());
+    let [password] = known[..] else {
+        return match known.is_empty() {
+            true => Ok(None),
+            false => Err(IntakeError::Two),
         };
     };
-    let user = values(tokens, &words.user, words)
+    let user = met(text, tokens, &words.user, words)?
         .into_iter()
-        .flatten()
-        .find(|at| *at != password);
+        .find(|span| span.at != password.at)
+        .or_else(|| as_user(text, tokens, words, password));
     Ok(Some(Values { password, user }))
 }
 
-/// For each label of a kind, the token that holds its value, where one does: after `:` or `=`, after
-/// "is", or directly where the text announces credentials.
-fn values(tokens: &[Token<'_>], labels: &[String], words: &Words) -> Vec<Option<usize>> {
-    let announced = tokens
-        .iter()
-        .enumerate()
-        .any(|(i, _)| words.of.iter().any(|of| phrase_at(tokens, i, of).is_some()));
+/// The values behind labels of a kind, where they can be told.
+fn met(
+    text: &str,
+    tokens: &[Token<'_>],
+    labels: &[String],
+    words: &Words,
+) -> Result<Vec<Span>, IntakeError> {
+    let announced = (0..tokens.len()).any(|at| phrase_at(tokens, at, &words.of).is_some());
+    let password = std::ptr::eq(labels, words.password.as_slice());
     let mut all = Vec::new();
+    let mut doubtful = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        let longest = labels
-            .iter()
-            .filter_map(|label| phrase_at(tokens, at, label))
-            .max();
-        let Some(end) = longest else {
+        let Some(end) = phrase_at(tokens, at, labels) else {
             at += 1;
             continue;
         };
-        let marked = tokens[end - 1].labels;
-        let is = tokens
-            .get(end)
-            .is_some_and(|t| words.is.iter().any(|w| fold(w) == t.folded));
-        let value = if is { end + 1 } else { end };
-        let here = (marked || is || announced) && value < tokens.len();
-        all.push(here.then_some(value));
-        at = if here { value + 1 } else { end };
+        let mut next = end;
+        let value = match words.after(tokens, end) {
+            After::Nothing => None,
+            // A user's label may be an ordinary word: `login:` before a list.
+            After::Missing if !password => None,
+            After::Missing => return Err(IntakeError::NoValue),
+            After::Value { at: value, said } => {
+                let token = &tokens[value];
+                let sure = said || announced || token.quoted() || strong(token.value());
+                let whole = words.whole(tokens, value);
+                match (sure, whole) {
+                    (true, _) if token.unclosed() => return Err(IntakeError::Unclear),
+                    (true, true) => {
+                        next = value + 1;
+                        Some(span_of(token, value, token.value(), text))
+                    }
+                    // Whoever the user is, no more of the name may stay.
+                    (true, false) if !password && strong_user(tokens, value, words) => {
+                        next = value + 1;
+                        Some(span_of(token, value, token.value(), text))
+                    }
+                    (true, false) if password => {
+                        doubtful.push(token.value());
+                        None
+                    }
+                    _ => None,
+                }
+            }
+        };
+        all.extend(value);
+        at = next.max(end);
     }
-    all
+    // What is known from elsewhere in the text ends where it ends there.
+    let known = |value: &&str| {
+        all.iter()
+            .any(|span: &Span| text[span.start..span.end] == **value)
+    };
+    match doubtful.iter().all(known) {
+        true => Ok(all),
+        false => Err(IntakeError::Unclear),
+    }
 }
 
-/// Where a phrase that begins at a token ends.
-fn phrase_at(tokens: &[Token<'_>], at: usize, phrase: &str) -> Option<usize> {
-    let folded = fold(phrase);
-    let mut end = at;
-    for word in folded.split_whitespace() {
-        if tokens.get(end)?.folded != word {
-            return None;
+/// A user name may be a plain word, and what joins it to the rest ends it.
+fn strong_user(tokens: &[Token<'_>], at: usize, words: &Words) -> bool {
+    words.small(tokens, at + 1) || strong(tokens[at].value())
+}
+
+/// "as bob7", where nothing else names the user.
+fn as_user(text: &str, tokens: &[Token<'_>], words: &Words, password: Span) -> Option<Span> {
+    let at = (0..tokens.len()).find_map(|at| {
+        let value = phrase_at(tokens, at, &words.r#as)?;
+        let token = tokens.get(value)?;
+        let name = !words.small(tokens, value)
+            && words.label_at(tokens, value).is_none()
+            && site(token.text).is_none();
+        let ends = words.whole(tokens, value) || strong_user(tokens, value, words);
+        (name && ends && value != password.at).then_some(value)
+    })?;
+    Some(span_of(&tokens[at], at, tokens[at].value(), text))
+}
+
+/// User and password in one: `bob7:…`, `credentials are bob7/…`, `user/password: bob7, …`.
+fn pair(text: &str, tokens: &[Token<'_>], words: &Words) -> Result<Option<Values>, IntakeError> {
+    let both = |at: usize, left: &str, right: &str| Values {
+        user: Some(span_of(&tokens[at], at, left, text)),
+        password: span_of(&tokens[at], at, right, text),
+    };
+    // Labels side by side, then their values in the same order.
+    for at in 0..tokens.len() {
+        let Some(end) = phrase_at(tokens, at, &words.user) else {
+            continue;
+        };
+        let mut second = end;
+        while tokens
+            .get(second)
+            .is_some_and(|t| matches!(t.text, "/" | "," | "&" | "+"))
+            || (second == end
+                && !tokens[end - 1].labels
+                && phrase_at(tokens, second, &words.joins).is_some())
+        {
+            second += 1;
         }
-        end += 1;
+        let Some(end) = phrase_at(tokens, second, &words.password) else {
+            continue;
+        };
+        let After::Value { at: first, said } = words.after(tokens, end) else {
+            continue;
+        };
+        let glued = tokens[first].halves(&['/', ':', '|', ',']);
+        if let Some((left, right)) = glued {
+            return match words.whole(tokens, first) {
+                true => Ok(Some(both(first, left, right))),
+                false => Err(IntakeError::Unclear),
+            };
+        }
+        let mut then = first + 1;
+        while tokens
+            .get(then)
+            .is_some_and(|t| matches!(t.text, "/" | "," | "|" | "-"))
+            || phrase_at(tokens, then, &words.joins).is_some()
+        {
+            then += 1;
+        }
+        let right = tokens
+            .get(then)
+            .filter(|_| said && !tokens[first].ends_sentence());
+        match right {
+            Some(token) if words.whole(tokens, then) && !token.unclosed() => {
+                return Ok(Some(Values {
+                    user: Some(span_of(&tokens[first], first, tokens[first].value(), text)),
+                    password: span_of(token, then, token.value(), text),
+                }));
+            }
+            _ => return Err(IntakeError::Unclear),
+        }
     }
-    (end > at).then_some(end)
+    // After what announces credentials.
+    for at in 0..tokens.len() {
+        for list in [&words.of, &words.user] {
+            if let Some(end) = phrase_at(tokens, at, list)
+                && let After::Value { at: value, .. } = words.after(tokens, end)
+                && let Some((left, right)) = tokens[value].halves(&['/', ':', '|'])
+                && strong(right)
+                && !right.contains(' ')
+                && words.whole(tokens, value)
+            {
+                return Ok(Some(both(value, left, right)));
+            }
+        }
+    }
+    // By itself, where something says that it hands over.
+    let hands = |at: usize| {
+        [&words.of, &words.user, &words.password, &words.hand]
+            .iter()
+            .any(|list| phrase_at(tokens, at, list).is_some())
+    };
+    let pairs: Vec<usize> = (0..tokens.len())
+        .filter(|at| left::is_pair(&tokens[*at]))
+        .collect();
+    match pairs[..] {
+        [at] if (0..tokens.len()).any(hands) && words.whole(tokens, at) => {
+            let halves = tokens[at].halves(&[':']);
+            Ok(halves.map(|(left, right)| both(at, left, right)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A site as the text names it.
+struct Site {
+    at: usize,
+    address: String,
+    host: String,
+}
+
+/// Every site. The scheme written anywhere counts wherever the host is named.
+fn sites(tokens: &[Token<'_>]) -> Vec<Site> {
+    let host_of = |address: &str| {
+        let url = url::Url::parse(address).ok()?;
+        let host = url.host_str()?.to_owned();
+        Some(match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host,
+        })
+    };
+    let named: Vec<(usize, String, String)> = tokens
+        .iter()
+        .enumerate()
+        .filter_map(|(at, token)| {
+            let site = site(token.text)?;
+            let host = host_of(&address_of(&site))?;
+            Some((at, site, host))
+        })
+        .collect();
+    let written = |host: &str| {
+        named
+            .iter()
+            .find(|(_, site, other)| site.contains("://") && other == host)
+            .map(|(_, site, _)| site.clone())
+    };
+    named
+        .iter()
+        .map(|(at, site, host)| Site {
+            at: *at,
+            address: written(host)
+                .filter(|_| !site.contains("://"))
+                .unwrap_or_else(|| address_of(site)),
+            host: host.clone(),
+        })
+        .collect()
 }
 
 fn taken(
@@ -177,156 +557,158 @@ fn taken(
     tokens: &[Token<'_>],
     words: &Words,
     values: Values,
-    site: Option<String>,
+    sites: &[Site],
 ) -> Result<Taken, IntakeError> {
-    let origin = site.as_deref().and_then(origin_of);
-    let (Some(origin), Some(site)) = (origin, site) else {
-        return Err(IntakeError::NoSite);
-    };
-    let secret = |at: usize| Secret::new(value(tokens[at].text).to_owned());
+    let secret = |span: Span| Secret::new(text[span.start..span.end].to_owned());
     let password = secret(values.password).map_err(|_| IntakeError::NoValue)?;
-    let username = values.user.and_then(|at| secret(at).ok());
+    let username = values.user.and_then(|span| secret(span).ok());
+    let clauses = clauses(tokens, words, values);
+    let inside = |site: &&Site| {
+        clauses
+            .iter()
+            .any(|(from, to)| (*from..*to).contains(&site.at))
+    };
+    // The site named beside the values, or the only one.
+    let own = sites.iter().find(inside).or_else(|| {
+        let first = sites.first()?;
+        sites.iter().all(|s| s.host == first.host).then_some(first)
+    });
+    let origin = own
+        .and_then(|site| origin_of(&site.address))
+        .ok_or(IntakeError::NoSite)?;
     let name = name_of(&origin);
     let scrubber = Scrubber::new();
     scrubber.register(&name, "password", &password, Kind::Password);
     if let Some(username) = &username {
         scrubber.register(&name, "username", username, Kind::Password);
     }
-    // The clause that hands over goes as a whole; the scrubber takes what stands elsewhere.
-    let last = values
-        .user
-        .map_or(values.password, |u| u.max(values.password));
-    let end = tokens[last].start + tokens[last].text.len();
-    let start = clause_start(
-        tokens,
-        words,
-        values
-            .user
-            .map_or(values.password, |u| u.min(values.password)),
-    );
-    let rest = format!("{} {}", &text[..start], &text[end..]);
-    let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || ",;.".contains(c));
-    let cleaned = scrubber.clean(rest);
+    // Nothing may stay in the sentences that handed over.
+    let outside = |at: usize| !clauses.iter().any(|(from, to)| (*from..*to).contains(&at));
+    for (from, to) in &clauses {
+        left::segment(
+            tokens,
+            words,
+            *from..*to,
+            &outside,
+            &values_of(text, values),
+        )?;
+    }
+    // The clauses go as a whole; the scrubber takes what stands elsewhere.
+    let mut rest = String::new();
+    let mut at = 0;
+    for (from, to) in &clauses {
+        rest.push_str(&text[at..tokens[*from].start]);
+        let end = tokens[*to - 1].end();
+        rest.push(' ');
+        // The stop of the sentence stays.
+        let stop = text[..end].ends_with(['.', ';', ',']) && !rest.trim().is_empty();
+        if stop {
+            rest.push_str(&text[end - 1..end]);
+        }
+        at = end;
+    }
+    rest.push_str(&text[at..]);
+    let cleaned = tidy(scrubber.clean(&rest).as_str());
+    let again = split(&cleaned, words);
+    left::nothing(&again, words, left::Of::Labels)?;
     Ok(Taken {
-        text: cleaned
-            .as_str()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" "),
+        text: cleaned,
         credential: Some(Handed {
             name,
             origin,
             username,
             password,
         }),
-        site: Some(site),
+        site: sites.first().map(|s| s.address.clone()),
     })
 }
 
-/// Back from the first label over "remember parcels.test credentials" to the sentence's beginning.
-fn clause_start(tokens: &[Token<'_>], words: &Words, first_value: usize) -> usize {
-    let mut at = first_value;
+fn values_of(text: &str, values: Values) -> Vec<String> {
+    [Some(values.password), values.user]
+        .into_iter()
+        .flatten()
+        .map(|span| text[span.start..span.end].to_owned())
+        .collect()
+}
+
+/// The ranges of tokens that hand over: labels and values with the small words before them. Two
+/// with nothing else between them are one.
+fn clauses(tokens: &[Token<'_>], words: &Words, values: Values) -> Vec<(usize, usize)> {
+    let mut ranges: Vec<(usize, usize)> = [Some(values.password), values.user]
+        .into_iter()
+        .flatten()
+        .map(|span| (clause_start(tokens, words, span.at), span.at + 1))
+        .collect();
+    ranges.sort_unstable();
+    let mut joined: Vec<(usize, usize)> = Vec::new();
+    for (from, to) in ranges {
+        match joined.last_mut() {
+            Some(last) if from <= last.1 => last.1 = last.1.max(to),
+            _ => joined.push((from, to)),
+        }
+    }
+    joined
+}
+
+/// Back from a value over "remember parcels.test credentials" to the sentence's beginning, or else
+/// over "with user" to where something stands that is wanted: "sign in at shop.test".
+fn clause_start(tokens: &[Token<'_>], words: &Words, value: usize) -> usize {
+    let own = [
+        &words.user,
+        &words.password,
+        &words.is,
+        &words.r#as,
+        &words.hand,
+    ];
+    let all = [&own[..], &[&words.of, &words.r#for]].concat();
+    let whole = back(tokens, &all, true, value);
+    let begins = whole == 0 || tokens[whole - 1].ends_sentence();
+    let announced = (whole..value).any(|at| phrase_at(tokens, at, &words.of).is_some());
+    if begins || announced {
+        whole
+    } else {
+        back(tokens, &own, false, value)
+    }
+}
+
+fn back(tokens: &[Token<'_>], lists: &[&Vec<String>], sites: bool, value: usize) -> usize {
+    let mut at = value;
     while at > 0 {
         let before = &tokens[at - 1];
-        let known = [
-            &words.of,
-            &words.user,
-            &words.password,
-            &words.is,
-            &words.hand,
-            &words.r#for,
-        ]
-        .iter()
-        .any(|list| {
+        let known = lists.iter().any(|list| {
             list.iter()
-                .any(|w| fold(w).split_whitespace().any(|part| part == before.folded))
+                .any(|phrase| phrase.split(' ').any(|part| part == before.folded))
         });
-        if !known && site(before.text).is_none() {
+        let mark = !before.text.contains(char::is_alphanumeric);
+        let ends = before.ends_sentence() && !before.labels;
+        if ends || !(known || mark || (sites && site(before.text).is_some())) {
             break;
         }
         at -= 1;
     }
-    tokens.get(at).map_or(0, |t| t.start)
+    at
 }
 
-/// Words, with `user:x` as label and value.
-fn split(text: &str) -> Vec<Token<'_>> {
-    let mut tokens = Vec::new();
-    for (start, word) in words(text) {
-        match label_end(word) {
-            Some(end) => {
-                push(&mut tokens, start, &word[..end], true);
-                push(&mut tokens, start + end + 1, &word[end + 1..], false);
-            }
-            None if matches!(word, ":" | "=") => {
-                if let Some(last) = tokens.last_mut() {
-                    last.labels = true;
-                }
-            }
-            None => push(&mut tokens, start, word, false),
+/// Blanks and stops as a person writes them.
+fn tidy(text: &str) -> String {
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || ",;.)".contains(c));
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        let stop = word.starts_with([',', ';', '.']) && word.len() == 1;
+        if stop && out.ends_with([',', ';', '.']) {
+            continue;
         }
-    }
-    tokens
-}
-
-fn push<'a>(tokens: &mut Vec<Token<'a>>, start: usize, text: &'a str, labels: bool) {
-    if text.is_empty() {
-        return;
-    }
-    let folded = fold(text.trim_matches(|c: char| ",;.\"'()".contains(c)));
-    tokens.push(Token {
-        text,
-        folded,
-        start,
-        labels,
-    });
-}
-
-fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.split_whitespace()
-        .map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
-}
-
-/// The end of a label glued to its value or its colon; an address has none.
-fn label_end(word: &str) -> Option<usize> {
-    let end = word.find([':', '='])?;
-    let label = &word[..end];
-    let plain = !label.is_empty() && label.chars().all(|c| c.is_alphabetic() || c == '-');
-    (plain && !word[end..].starts_with("://")).then_some(end)
-}
-
-/// A value without the quotation marks around it, or the stop that ends its sentence: a value that
-/// ends in one itself is written in quotation marks.
-fn value(text: &str) -> &str {
-    let text = text.trim_end_matches([',', ';', '.']);
-    for quote in ['"', '\'', '`'] {
-        if let Some(inside) = text.strip_prefix(quote).and_then(|t| t.strip_suffix(quote)) {
-            return inside;
+        if !out.is_empty() && !stop {
+            out.push(' ');
         }
+        out.push_str(word);
     }
-    text
-}
-
-/// A host name or an address.
-fn site(word: &str) -> Option<String> {
-    let word = word.trim_matches(|c: char| ",;\"'()".contains(c));
-    let word = word.trim_end_matches('.');
-    if word.starts_with("http://") || word.starts_with("https://") {
-        return url::Url::parse(word).ok().map(|_| word.to_owned());
-    }
-    let (host, port) = word.split_once(':').unwrap_or((word, ""));
-    let (_, ending) = host.rsplit_once('.')?;
-    let fits = |c: char| c.is_alphanumeric() || c == '-' || c == '.';
-    let good = host.chars().all(fits)
-        && ending.len() >= 2
-        && ending.chars().all(|c| c.is_alphabetic())
-        && port.chars().all(|c| c.is_ascii_digit())
-        && !host.starts_with('.');
-    good.then(|| word.to_owned())
+    out.trim_end_matches(|c: char| c.is_whitespace() || ",;(".contains(c))
+        .to_owned()
 }
 
 /// HTTPS unless the text says otherwise.
-pub fn address_of(site: &str) -> String {
+fn address_of(site: &str) -> String {
     if site.contains("://") {
         site.to_owned()
     } else {
@@ -334,8 +716,8 @@ pub fn address_of(site: &str) -> String {
     }
 }
 
-fn origin_of(site: &str) -> Option<String> {
-    let url = url::Url::parse(&address_of(site)).ok()?;
+fn origin_of(address: &str) -> Option<String> {
+    let url = url::Url::parse(address).ok()?;
     Some(url.origin().ascii_serialization())
 }
 
@@ -361,101 +743,4 @@ fn name_of(origin: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn taken(text: &str) -> Taken {
-        take(text, &Words::built_in().expect("lexicons")).unwrap_or_else(|e| panic!("{e}"))
-    }
-
-    fn record(text: &str) -> (String, String, Option<String>, String) {
-        let handed = taken(text).credential.expect("a credential");
-        (
-            handed.name,
-            handed.origin,
-            handed.username.map(|u| u.expose().to_owned()),
-            handed.password.expose().to_owned(),
-        )
-    }
-
-    #[test]
-    fn r14_both_ways_of_saying_it_give_the_same_record() {
-        let one = record("credentials for telepass.com, user alice77, password s3cr3t-Canary");
-        let other = record("remember telepass.com credentials usr:alice77, pwd:s3cr3t-Canary");
-        assert_eq!(one, other);
-        let wanted = (
-            "telepass-user",
-            "https://telepass.com",
-            "alice77",
-            "s3cr3t-Canary",
-        );
-        let one = (
-            one.0.as_str(),
-            one.1.as_str(),
-            one.2.as_deref().unwrap_or(""),
-            one.3.as_str(),
-        );
-        assert_eq!(one, wanted);
-    }
-
-    #[test]
-    fn r15_another_language_is_another_file() {
-        let italian = "credenziali per telepass.com, utente alice77, password s3cr3t-Canary";
-        assert_eq!(record(italian).3, "s3cr3t-Canary");
-        assert_eq!(
-            record("ricorda telepass.com credenziali nome utente: alice77, psw=s3cr3t-Canary")
-                .2
-                .as_deref(),
-            Some("alice77")
-        );
-        // One nobody built in.
-        let german = Words::read("of: [Zugangsdaten]\nuser: [Benutzer]\npassword: [Kennwort]\nis: [ist]\nhand: [merke]\nfor: [für]\n").expect("words");
-        let taken = take(
-            "Zugangsdaten für post.de, Benutzer otto9, Kennwort geheim-Canary. Lies die Briefe.",
-            &[german],
-        );
-        let taken = taken.unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(taken.text, "Lies die Briefe.");
-    }
-
-    #[test]
-    fn r13_nothing_of_the_values_is_left_in_the_text() {
-        for text in [
-            "credentials for telepass.com, user alice77, password s3cr3t-Canary. Then download the last invoice; my password s3cr3t-Canary works.",
-            "Download the last invoice from telepass.com. user: alice77 password: \"s3cr3t-Canary\"",
-            "On telepass.com my username is alice77 and the password is s3cr3t-Canary, show alice77's invoices",
-        ] {
-            let taken = taken(text);
-            assert!(taken.credential.is_some(), "{text}");
-            assert!(
-                !taken.text.contains("Canary") && !taken.text.contains("alice77"),
-                "{}",
-                taken.text
-            );
-            assert!(taken.text.contains("invoice"), "{}", taken.text);
-        }
-    }
-
-    #[test]
-    fn a_text_that_only_speaks_of_passwords_is_left_alone() {
-        let taken = taken("Check that http://shop.test/login says password forgotten");
-        assert!(taken.credential.is_none());
-        assert_eq!(taken.site.as_deref(), Some("http://shop.test/login"));
-    }
-
-    #[test]
-    fn what_cannot_be_told_is_refused_without_an_echo() {
-        let languages = Words::built_in().expect("lexicons");
-        let told = |text: &str| match take(text, &languages) {
-            Err(error) => error.to_string(),
-            Ok(_) => panic!("{text} was taken"),
-        };
-        for text in [
-            "user: alice77, password: s3cr3t-Canary",
-            "a.test password: one-Canary password: two-Canary",
-            "b.test password:",
-        ] {
-            assert!(!told(text).contains("Canary"), "{text}");
-        }
-    }
-}
+mod tests;

@@ -1,10 +1,19 @@
-//! The service's tools for agents, over standard input and output (MCP).
+//! The service's tools for agents (MCP): over standard input and output for `rehearsal mcp`, over HTTP
+//! at the service's own `/mcp`.
 //!
-//! A thin client: pages, credentials and approvals stay with `rehearsal serve`; killing this leaves
-//! the sessions. There is no tool that approves anything: a person does, at the address that is told.
+//! Both say the same calls any other program says: pages, credentials and approvals stay behind the
+//! routes, and killing this leaves the sessions. There is no tool that approves anything: a person
+//! does, at the address that is told.
 
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Response, header};
 use rmcp::handler::server::wrapper::Parameters;
-use rmcp::model::{CallToolResult, ContentBlock, ServerCapabilities, ServerConfig};
+use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,14 +21,31 @@ use serde_json::{Map, Value, json};
 
 use crate::secrets::Secret;
 
+use super::guard::bearer;
+use super::refusal::Refusal;
+use super::service::Service;
+use super::{reply, routes};
+
+/// The largest answer there is: a page's text and its picture.
+const ANSWER: usize = 64 << 20;
+
 /// A running service and an owner's token for it.
 pub struct Tools {
     base: String,
     token: Secret,
-    client: reqwest::Client,
+    way: Way,
+}
+
+/// How the service is reached.
+#[derive(Clone)]
+enum Way {
+    Remote(reqwest::Client),
+    /// From within it, through the same routes and their guard.
+    Own(axum::Router),
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Open {
     /// Address of the first page
     start: String,
@@ -34,6 +60,7 @@ pub struct Open {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Login {
     session: String,
     /// Name of a credential the session was opened with
@@ -43,6 +70,7 @@ pub struct Login {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Read {
     session: String,
     /// Also a picture, secrets covered
@@ -51,6 +79,7 @@ pub struct Read {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Act {
     session: String,
     /// One action in words: `Click Sign in`
@@ -74,11 +103,13 @@ pub struct Act {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Delete {
     session: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RunScenario {
     /// Id of a scenario of the suite
     id: String,
@@ -201,6 +232,7 @@ impl ServerHandler for Tools {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("rehearsal", env!("CARGO_PKG_VERSION")))
     }
 }
 
@@ -218,7 +250,7 @@ impl Tools {
         Ok(Self {
             base: url.as_str().trim_end_matches('/').to_owned(),
             token,
-            client,
+            way: Way::Remote(client),
         })
     }
 
@@ -278,26 +310,65 @@ impl Tools {
         path: &str,
         body: Option<Value>,
     ) -> Result<Value, ErrorData> {
+        let body = body.map(|b| b.to_string());
+        let text = match &self.way {
+            Way::Remote(client) => self.remote(client, method, path, body).await,
+            Way::Own(router) => self.own(router.clone(), method, path, body).await,
+        };
         let failed = |why: String| ErrorData::internal_error(why, None);
-        let method =
-            reqwest::Method::from_bytes(method.as_bytes()).map_err(|e| failed(e.to_string()))?;
-        let mut request = self
-            .client
+        serde_json::from_str(&text.map_err(failed)?)
+            .map_err(|_| failed("the service's answer is no JSON".into()))
+    }
+
+    async fn remote(
+        &self,
+        client: &reqwest::Client,
+        method: &str,
+        path: &str,
+        body: Option<String>,
+    ) -> Result<String, String> {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).map_err(|e| e.to_string())?;
+        let mut request = client
             .request(method, format!("{}{path}", self.base))
             .bearer_auth(self.token.expose());
         if let Some(body) = body {
             request = request
                 .header("content-type", "application/json")
-                .body(body.to_string());
+                .body(body);
         }
         let response = request.send().await.map_err(|_| {
-            failed(format!(
+            format!(
                 "no service answers at {}; start `rehearsal serve`",
                 self.base
-            ))
+            )
         })?;
-        let text = response.text().await.map_err(|e| failed(e.to_string()))?;
-        serde_json::from_str(&text).map_err(|_| failed("the service's answer is no JSON".into()))
+        response.text().await.map_err(|e| e.to_string())
+    }
+
+    async fn own(
+        &self,
+        mut router: axum::Router,
+        method: &str,
+        path: &str,
+        body: Option<String>,
+    ) -> Result<String, String> {
+        let host = self.base.trim_start_matches("http://");
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::HOST, host)
+            .header(
+                header::AUTHORIZATION,
+                format!("Bearer {}", self.token.expose()),
+            )
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Body::from(body.unwrap_or_default()))
+            .map_err(|e| e.to_string())?;
+        let Ok(response) = tower_service::Service::call(&mut router, request).await;
+        let bytes = axum::body::to_bytes(response.into_body(), ANSWER)
+            .await
+            .map_err(|e| e.to_string())?;
+        String::from_utf8(bytes.into()).map_err(|e| e.to_string())
     }
 
     /// The answer as text, and its picture as a picture.
@@ -311,6 +382,11 @@ impl Tools {
         if reason == "consent_required" || pending {
             answer["approve_at"] = json!(format!("{}/approvals", self.base));
         }
+        if reason == "consent_required" {
+            answer["error"] = json!(
+                "a person must approve this at approve_at; then call this tool again in the same way, with approval_id"
+            );
+        }
         let failed = answer["ok"] == false && reason != "consent_required";
         let mut content = vec![ContentBlock::text(answer.to_string())];
         if let Some(Value::String(png)) = png {
@@ -322,6 +398,52 @@ impl Tools {
             CallToolResult::success(content)
         }
     }
+}
+
+/// What `/mcp` needs: the other routes, and the address they are told at.
+#[derive(Clone)]
+pub struct Inside {
+    pub service: Arc<Service>,
+    pub routes: axum::Router,
+    pub base: String,
+}
+
+/// The streamable HTTP transport, without sessions of its own: each call stands for itself and for
+/// its token's owner.
+pub async fn over_http(
+    State(inside): State<Inside>,
+    headers: HeaderMap,
+    request: Request,
+) -> Response<Body> {
+    let taken = async {
+        routes::owner(&inside.service, &headers)?;
+        let token = bearer(&headers).unwrap_or_default().to_owned();
+        let token = Secret::new(token).map_err(|_| Refusal::Unauthorised)?;
+        let (head, body) = request.into_parts();
+        let body = routes::bytes(body).await?;
+        Ok((token, Request::from_parts(head, Body::from(body))))
+    };
+    let (token, request) = match taken.await {
+        Ok(taken) => taken,
+        Err(refusal) => return reply::answer(&inside.service.scanner, Err(refusal)),
+    };
+    let tools = move || {
+        Ok(Tools {
+            base: inside.base.clone(),
+            token: token.duplicate(),
+            way: Way::Own(inside.routes.clone()),
+        })
+    };
+    // Host and Origin were judged before any route was.
+    let settings = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .disable_allowed_hosts();
+    let http =
+        StreamableHttpService::new(tools, Arc::new(NeverSessionManager::default()), settings);
+    let mut response = http.handle(request).await.map(Body::new);
+    reply::closed(response.headers_mut());
+    response
 }
 
 /// One part of a path, whatever the agent wrote.

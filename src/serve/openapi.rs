@@ -22,10 +22,7 @@ fn told(method: &str, path: &str) -> (&'static str, Value) {
             ),
         ),
         ("delete", "/sessions/{id}") => ("Close one session", Value::Null),
-        ("get", "/sessions/{id}/read") => (
-            "Text, controls and a masked picture; ?picture=false leaves it out",
-            Value::Null,
-        ),
+        ("get", "/sessions/{id}/read") => ("Text, controls and a masked picture", Value::Null),
         ("post", "/sessions/{id}/act") => (
             "One action: a sentence, a step, or a primitive on an id of the last read",
             object(
@@ -71,12 +68,23 @@ fn told(method: &str, path: &str) -> (&'static str, Value) {
                 json!({
                     "entry": text("Address of the first page"),
                     "hosts": texts("Further hosts it may reach"),
-                    "steps": { "type": "array", "items": { "type": "object" }, "description": "goto, type (text or secret), click (write), waitFor" },
+                    "steps": { "type": "array", "items": { "type": "object" }, "description": "goto, type (text, text with secret: true, or secret as name.field), click (write), waitFor" },
                     "extract": { "type": "object" },
                     "confirm": { "oneOf": [{ "type": "boolean" }, { "type": "string" }] },
                     "dry": { "type": "boolean" },
                 }),
             ),
+        ),
+        ("post", "/draft") => (
+            "A scenario out of free text; a credential in it goes to the vault after a yes",
+            object(
+                &["text"],
+                json!({ "text": text("What is wanted, in words"), "approval": approval() }),
+            ),
+        ),
+        ("post", "/mcp") => (
+            "The same calls as tools for agents: MCP over streamable HTTP, without sessions of its own",
+            json!({ "type": "object", "description": "A JSON-RPC message of the Model Context Protocol" }),
         ),
         ("get", "/scenarios") => ("Scenarios of the suite", Value::Null),
         ("post", "/scenarios/run") => (
@@ -105,12 +113,15 @@ pub fn document() -> Value {
         let mut operation = json!({
             "summary": summary,
             "operationId": operation_id(method, path),
-            "responses": responses(who),
+            "responses": responses(who, answer(method, path)),
         });
         if *who != "nobody" {
             operation["security"] = json!([{ *who: [] }]);
         }
-        let names = parameters(path);
+        let mut names = parameters(path);
+        if path.ends_with("/read") {
+            names.push(json!({ "name": "picture", "in": "query", "required": false, "schema": { "type": "boolean", "default": true } }));
+        }
         if !names.is_empty() {
             operation["parameters"] = json!(names);
         }
@@ -149,18 +160,132 @@ fn parameters(path: &str) -> Vec<Value> {
         .collect()
 }
 
-fn responses(who: &str) -> Value {
-    let refusal = |what: &str| {
-        json!({ "description": what, "content": { "application/json": { "schema": {
-            "type": "object", "required": ["ok", "reason", "error"], "properties": {
-                "ok": { "const": false },
-                "reason": text("A stable word"),
-                "error": text("What is wrong and how to mend it"),
-            },
-        } } } })
+/// What each route answers when it is done.
+fn answer(method: &str, path: &str) -> Value {
+    let strings = json!({ "type": "array", "items": { "type": "string" } });
+    let whole = json!({ "type": "integer" });
+    let anything = json!({ "type": "object" });
+    let shape = |required: &[&str], properties: Value| {
+        let mut properties = properties;
+        properties["ok"] = json!({ "type": "boolean" });
+        object(&[&["ok"], required].concat(), properties)
     };
+    match (method, path) {
+        ("get", "/sessions") => shape(
+            &["sessions"],
+            json!({ "sessions": { "type": "array", "items": object(
+                &["session", "name"], json!({ "session": string(), "name": string() })) } }),
+        ),
+        ("post", "/sessions") => shape(
+            &["session", "url", "title"],
+            json!({ "session": string(), "url": string(), "title": string() }),
+        ),
+        ("delete", "/sessions/{id}") => shape(&["closed"], json!({ "closed": string() })),
+        ("get", "/sessions/{id}/read") => shape(
+            &["url", "title", "text", "candidates", "unread"],
+            json!({
+                "url": string(), "title": string(), "text": string(), "unread": strings,
+                "candidates": { "type": "array", "items": candidate() }, "picture": picture(),
+            }),
+        ),
+        ("post", "/sessions/{id}/act") => shape(
+            &["did", "effect", "notes"],
+            json!({
+                "did": string(), "effect": { "type": ["string", "null"] }, "notes": strings,
+                "sent": strings, "url": string(), "title": string(),
+            }),
+        ),
+        ("post", "/sessions/{id}/login") => shape(
+            &["outcome"],
+            json!({ "outcome": { "type": "string", "enum": ["signed_in"] } }),
+        ),
+        ("post", "/sessions/{id}/extract") => shape(
+            &["data", "notes"],
+            json!({ "data": anything, "notes": anything }),
+        ),
+        ("post", "/sessions/{id}/approvals/{approval}/token")
+        | ("post", "/approvals/{approval}/token") => shape(
+            &["status"],
+            json!({ "status": { "type": "string", "enum": ["approved", "pending"] }, "approval": approval() }),
+        ),
+        ("post", "/revoke-all") => shape(&["closed"], json!({ "closed": whole })),
+        ("post", "/run") | ("post", "/scenarios/run") => shape(
+            &["mode", "steps"],
+            json!({
+                "mode": { "type": "string", "enum": ["live", "dry"] },
+                "steps": { "type": "array", "items": anything },
+                "status": { "type": ["string", "null"] }, "data": {}, "notes": anything,
+                "picture": picture(), "error": string(),
+                "plan": strings, "writes": { "type": "boolean" }, "digest": string(),
+            }),
+        ),
+        ("post", "/draft") => shape(
+            &["scenario"],
+            json!({ "scenario": text("YAML"), "credential": text("Its name in the vault") }),
+        ),
+        ("get", "/scenarios") => shape(
+            &["scenarios"],
+            json!({ "scenarios": { "type": "array", "items": object(
+                &["id", "name", "goal"],
+                json!({ "id": string(), "name": string(), "goal": { "type": ["string", "null"] } })) } }),
+        ),
+        ("get", "/approvals/pending") => shape(
+            &["pending"],
+            json!({ "pending": { "type": "array", "items": object(
+                &["id", "owner", "session", "risk", "summary", "expires_in", "picture"],
+                json!({
+                    "id": string(), "owner": string(), "session": string(), "risk": string(),
+                    "summary": strings, "expires_in": whole, "picture": { "type": ["string", "null"] },
+                })) } }),
+        ),
+        ("post", "/approvals/{approval}") => shape(
+            &["decision"],
+            json!({ "decision": { "type": "string", "enum": ["approved", "denied"] } }),
+        ),
+        _ => anything,
+    }
+}
+
+/// A control of the page.
+fn candidate() -> Value {
+    object(
+        &["id", "role", "name"],
+        json!({
+            "id": string(), "role": string(), "name": string(), "value": string(), "place": string(),
+            "states": { "type": "object" },
+            "options": { "type": "array", "items": { "type": "string" } },
+        }),
+    )
+}
+
+/// Taken, or withheld with the reason.
+fn picture() -> Value {
+    let whole = json!({ "type": "integer" });
+    object(
+        &[],
+        json!({
+            "png": text("base64"), "width": whole, "height": whole, "redactions": whole,
+            "withheld": text("Why there is none"),
+        }),
+    )
+}
+
+fn responses(who: &str, answer: Value) -> Value {
+    let refused = |what: &str, more: Value| {
+        let mut properties = json!({
+            "ok": { "type": "boolean", "const": false },
+            "reason": text("A stable word"),
+            "error": text("What is wrong and how to mend it"),
+        });
+        if let (Value::Object(all), Value::Object(more)) = (&mut properties, more) {
+            all.extend(more);
+        }
+        let schema = object(&["ok", "reason", "error"], properties);
+        json!({ "description": what, "content": { "application/json": { "schema": schema } } })
+    };
+    let refusal = |what: &str| refused(what, json!({}));
     let mut all = json!({
-        "200": { "description": "Done; `/run` also answers so when it refuses", "content": { "application/json": { "schema": { "type": "object" } } } },
+        "200": { "description": "Done; `/run` also answers so when it refuses", "content": { "application/json": { "schema": answer } } },
         "400": refusal("The call can't be understood"),
         "403": refusal("Host, Origin or consent is not right"),
         "404": refusal("No such thing, or another owner's"),
@@ -174,10 +299,27 @@ fn responses(who: &str) -> Value {
         all["413"] = refusal("The body is too large");
         all["415"] = refusal("The body is not declared as JSON");
         all["408"] = refusal("It took too long");
-        all["422"] = refusal("The page did not allow it");
-        all["428"] = refusal("A person must approve it first");
+        all["422"] = refused(
+            "The page did not allow it, or `unknown_outcome`: what is `sent` left",
+            json!({
+                "seen": texts("What stands there"), "nearest": { "type": "array", "items": { "type": "object" }, "description": "What was meant, perhaps" },
+                "help": text("What to do"), "sent": texts("Requests that left"),
+            }),
+        );
+        all["428"] = refused(
+            "A person must approve it first",
+            json!({
+                "approval_id": string(), "summary": texts("In the broker's words"), "risk": string(),
+                "expires_in": { "type": "integer" }, "picture_hash": { "type": ["string", "null"] },
+                "approve_at": string(),
+            }),
+        );
     }
     all
+}
+
+fn string() -> Value {
+    json!({ "type": "string" })
 }
 
 fn object(required: &[&str], properties: Value) -> Value {

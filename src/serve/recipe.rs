@@ -3,10 +3,15 @@
 //! A recipe is translated to a scenario and runs as one. The gate is decided by the recipe's text
 //! alone, before anything is started.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::secrets::Secret;
+
+use super::json;
 use super::tokens::{hex, same};
 
 /// More than anyone writes by hand.
@@ -46,20 +51,37 @@ struct Step {
     click: Option<Value>,
     wait_for: Option<Value>,
     text: Option<String>,
-    /// `name.field` of a credential.
-    secret: Option<String>,
+    secret: Option<Hidden>,
     write: Option<bool>,
     timeout: Option<String>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Hidden {
+    /// `text` is the secret (R17).
+    Text(bool),
+    /// `name.field` of a credential.
+    Named(String),
+}
+
+/// A secret that came with the recipe, and the one origin it may be typed at.
+pub struct Inline {
+    pub value: Secret,
+    pub origin: String,
+}
+
+/// By the name of the credential that stands for it.
+pub type Inlines = BTreeMap<String, Inline>;
+
 /// A recipe that was understood.
-#[derive(Debug)]
 pub struct Recipe {
     pub dry: bool,
     writes: bool,
     confirm: Option<Confirm>,
     digest: String,
     document: Value,
+    inlines: Inlines,
 }
 
 /// Whether the gate lets it run.
@@ -73,20 +95,39 @@ pub enum Gate {
 impl Recipe {
     /// Errors name the place, never a value: a secret may stand where it doesn't belong (T10).
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
-        let written: Written = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
+        let written: Written = json::read(bytes, "the recipe")?;
         if written.steps.len() > STEPS {
             return Err(format!("a recipe has at most {STEPS} steps"));
         }
-        let mut whole: Value = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
+        let mut whole: Value = json::read(bytes, "the recipe")?;
         if let Value::Object(map) = &mut whole {
             map.remove("confirm");
             map.remove("dry");
         }
+        // A hash of a secret is no secret any more (T34): the digest holds that there is one.
+        for step in whole["steps"].as_array_mut().into_iter().flatten() {
+            if step["secret"] == true {
+                step["text"] = Value::Null;
+            }
+        }
         let mut credentials = Vec::new();
+        let mut inlines = Inlines::new();
+        let mut at = written.entry.clone();
         let mut steps = Vec::new();
         for (index, step) in written.steps.iter().enumerate() {
+            if let Some(address) = &step.goto {
+                at = joined(&at, address);
+            }
             let translated = step
                 .translate(index + 1, &mut credentials)
+                .and_then(|translated| {
+                    if let Some((name, value)) = step.inline(index + 1)? {
+                        let origin = origin_of(&at)?;
+                        credentials.push(name.clone());
+                        inlines.insert(name, Inline { value, origin });
+                    }
+                    Ok(translated)
+                })
                 .map_err(|why| format!("step {}: {why}", index + 1))?;
             steps.push(translated);
         }
@@ -112,6 +153,7 @@ impl Recipe {
             confirm: written.confirm,
             digest: digest(&whole),
             document,
+            inlines,
         })
     }
 
@@ -152,6 +194,11 @@ impl Recipe {
     /// The scenario it is.
     pub fn document(&self) -> &Value {
         &self.document
+    }
+
+    /// The secrets that came with it.
+    pub fn into_inlines(self) -> Inlines {
+        self.inlines
     }
 
     /// R85, to the letter.
@@ -196,10 +243,14 @@ impl Step {
         if let Some(target) = &self.fill {
             step.insert("fill".into(), target_of(target)?);
             match (&self.text, &self.secret) {
-                (Some(text), None) => {
+                (Some(text), None | Some(Hidden::Text(false))) => {
                     step.insert("with".into(), json!(text));
                 }
-                (None, Some(secret)) => {
+                (Some(_), Some(Hidden::Text(true))) => {
+                    let name = inline_name(number);
+                    step.insert("credential".into(), json!(format!("{name}.password")));
+                }
+                (None, Some(Hidden::Named(secret))) => {
                     let name = secret.split('.').next().unwrap_or_default().to_owned();
                     if !secret.contains('.') {
                         return Err("write `secret` as name.field".into());
@@ -209,7 +260,9 @@ impl Step {
                         credentials.push(name);
                     }
                 }
-                _ => return Err("`type` needs one of `text` and `secret`".into()),
+                _ => {
+                    return Err("`type` needs `text`, or `text` with `secret: true`, or `secret` as name.field".into());
+                }
             }
         }
         if let Some(timeout) = &self.timeout {
@@ -217,6 +270,32 @@ impl Step {
         }
         Ok(Value::Object(step))
     }
+
+    /// The text that is a secret, under the name of a credential of this one run.
+    fn inline(&self, number: usize) -> Result<Option<(String, Secret)>, String> {
+        let (Some(text), Some(Hidden::Text(true))) = (&self.text, &self.secret) else {
+            return Ok(None);
+        };
+        let value = Secret::new(text.clone()).map_err(|_| "`text` is empty")?;
+        Ok(Some((inline_name(number), value)))
+    }
+}
+
+fn inline_name(number: usize) -> String {
+    format!("recipe-step-{number}")
+}
+
+fn joined(at: &str, address: &str) -> String {
+    let whole = match url::Url::parse(at) {
+        Ok(base) => base.join(address),
+        Err(_) => url::Url::parse(address),
+    };
+    whole.map_or_else(|_| address.to_owned(), |url| url.to_string())
+}
+
+fn origin_of(address: &str) -> Result<String, String> {
+    let url = url::Url::parse(address).map_err(|_| "the page's address can't be read")?;
+    Ok(url.origin().ascii_serialization())
 }
 
 /// Text in the language's syntax, or `{"css": "…"}`.
@@ -247,27 +326,20 @@ fn digest(recipe: &Value) -> String {
     hex(&Sha256::digest(sorted(recipe).to_string()))
 }
 
-fn unreadable(error: &serde_json::Error) -> String {
-    let place = format!("line {}, column {}", error.line(), error.column());
-    let told = error.to_string();
-    // Of serde's messages these quote names of keys only.
-    let known = ["unknown field `", "missing field `", "duplicate field `"];
-    match known.iter().any(|start| told.starts_with(start)) {
-        true => crate::text::cut(&crate::text::visible(&told), 300),
-        false => format!("the recipe does not have the right shape at {place}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(value: Value) -> Result<Recipe, String> {
+        Recipe::read(value.to_string().as_bytes())
+    }
+
     fn recipe(value: Value) -> Recipe {
-        Recipe::read(value.to_string().as_bytes()).expect("a recipe")
+        read(value).unwrap_or_else(|e| panic!("{e}"))
     }
 
     fn error(value: Value) -> String {
-        Recipe::read(value.to_string().as_bytes()).expect_err("an error")
+        read(value).err().expect("an error")
     }
 
     fn writing() -> Value {
@@ -347,5 +419,51 @@ mod tests {
             recipe.document()["steps"][0]["credential"],
             "a-user.password"
         );
+    }
+
+    #[test]
+    fn r17_text_that_is_a_secret_is_in_neither_plan_nor_digest_nor_error() {
+        let with = |text: &str| {
+            json!({ "entry": "http://a.test/x", "steps": [
+                { "type": "PIN", "text": text, "secret": true },
+                { "goto": "http://b.test/y" },
+                { "type": "Code", "text": text, "secret": true } ] })
+        };
+        let one = recipe(with("hunter2-canary"));
+        assert!(!one.document().to_string().contains("canary"));
+        assert_eq!(one.digest(), recipe(with("other-canary")).digest());
+        assert_eq!(
+            one.document()["steps"][0]["credential"],
+            "recipe-step-1.password"
+        );
+        let inlines = one.into_inlines();
+        let typed: Vec<(&str, &str, &str)> = inlines
+            .iter()
+            .map(|(name, inline)| (name.as_str(), inline.origin.as_str(), inline.value.expose()))
+            .collect();
+        assert_eq!(
+            typed,
+            [
+                ("recipe-step-1", "http://a.test", "hunter2-canary"),
+                ("recipe-step-3", "http://b.test", "hunter2-canary")
+            ]
+        );
+        for bad in [
+            json!({ "type": "PIN", "secret": true }),
+            json!({ "type": "PIN", "text": "", "secret": true }),
+            json!({ "type": "PIN", "text": "hunter2-canary", "secret": "a.b" }),
+            json!({ "type": "PIN", "text": "hunter2-canary", "secret": 7 }),
+            json!({ "click": "PIN", "text": "hunter2-canary", "secret": true }),
+        ] {
+            let told = error(json!({ "entry": "http://a.test/", "steps": [bad] }));
+            assert!(!told.contains("canary"), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_same_name_twice_in_an_extraction_is_an_error() {
+        let told = Recipe::read(br#"{"entry":"http://a.test/","extract":{"h":"h1","h":"p"}}"#);
+        let told = told.err().expect("an error");
+        assert!(told.starts_with("duplicate field `h`"), "{told}");
     }
 }

@@ -25,6 +25,11 @@ pub enum Refusal {
     Consent(Box<Asked>),
     ConsentInvalid,
     Stopped(Box<Failure>, Status),
+    /// Requests left, and what came of them was not seen to its end (063).
+    Outcome {
+        why: String,
+        sent: Vec<String>,
+    },
     Environment(String),
 }
 
@@ -47,7 +52,7 @@ impl Refusal {
             Self::Stopped(_, Status::Environment) | Self::Environment(_) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
-            Self::Stopped(..) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Stopped(..) | Self::Outcome { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         }
     }
 
@@ -66,6 +71,7 @@ impl Refusal {
             Self::Consent(_) => "consent_required",
             Self::ConsentInvalid => "consent_invalid",
             Self::Stopped(failure, _) => &failure.reason,
+            Self::Outcome { .. } => "unknown_outcome",
             Self::Environment(_) => "environment",
         }
     }
@@ -90,6 +96,7 @@ impl Refusal {
                 "the approval does not hold for this action on this page; ask again".into()
             }
             Self::Stopped(failure, _) => failure.message.clone(),
+            Self::Outcome { why, sent } => format!("{} was sent; then: {why}", sent.join(", ")),
         }
     }
 
@@ -114,6 +121,11 @@ impl Refusal {
                 if let Some(help) = &failure.help {
                     body["help"] = json!(help);
                 }
+            }
+            Self::Outcome { sent, .. } => {
+                body["sent"] = json!(sent);
+                body["help"] =
+                    json!("read the page to see what came of it; the same call may do it twice");
             }
             _ => {}
         }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::{any, delete, get, post};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -17,9 +18,9 @@ use super::act::{ActBody, Approval};
 use super::audit::Entry;
 use super::guard::{self, Doors};
 use super::refusal::Refusal;
-use super::service::{Opening, Service};
+use super::service::{Drafting, Opening, Service};
 use super::session::{Answer, Ask};
-use super::{approver, opening, reply};
+use super::{approver, mcp, opening, reply};
 
 /// Larger bodies are refused unread.
 const BODY: usize = 256 << 10;
@@ -42,6 +43,8 @@ pub const ROUTES: &[(&str, &str, &str)] = &[
     ("post", "/approvals/{approval}/token", "owner"),
     ("post", "/revoke-all", "owner"),
     ("post", "/run", "owner"),
+    ("post", "/draft", "owner"),
+    ("post", "/mcp", "owner"),
     ("get", "/scenarios", "owner"),
     ("post", "/scenarios/run", "owner"),
     ("get", "/approvals/pending", "approver"),
@@ -49,7 +52,22 @@ pub const ROUTES: &[(&str, &str, &str)] = &[
 ];
 
 pub fn router(service: Arc<Service>, doors: Doors) -> Router {
+    let base = doors.base();
     let doors = (service.clone(), Arc::new(doors));
+    let routes = calls(service.clone(), doors.clone());
+    let inside = mcp::Inside {
+        service,
+        routes: routes.clone(),
+        base,
+    };
+    Router::new()
+        .route("/mcp", any(mcp::over_http))
+        .with_state(inside)
+        .layer(axum::middleware::from_fn_with_state(doors, guard::stand))
+        .merge(routes)
+}
+
+fn calls(service: Arc<Service>, doors: (Arc<Service>, Arc<Doors>)) -> Router {
     Router::new()
         .route("/openapi.json", get(openapi))
         .route("/sessions", get(list).post(open))
@@ -62,6 +80,7 @@ pub fn router(service: Arc<Service>, doors: Doors) -> Router {
         .route("/approvals/{approval}/token", post(claim_outside))
         .route("/revoke-all", post(revoke_all))
         .route("/run", post(run))
+        .route("/draft", post(draft))
         .route("/scenarios", get(scenarios))
         .route("/scenarios/run", post(run_scenario))
         .route("/approvals", get(approver::page))
@@ -83,11 +102,11 @@ pub fn owner(service: &Service, headers: &HeaderMap) -> Result<String, Refusal> 
 
 /// The body as one JSON value of its shape. Errors name places, not values.
 pub async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Refusal> {
-    parsed(&bytes(request).await?)
+    parsed(&bytes(request.into_body()).await?)
 }
 
-async fn bytes(request: Request) -> Result<Vec<u8>, Refusal> {
-    let read = tokio::time::timeout(BODY_WITHIN, to_bytes(request.into_body(), BODY));
+pub async fn bytes(body: Body) -> Result<Vec<u8>, Refusal> {
+    let read = tokio::time::timeout(BODY_WITHIN, to_bytes(body, BODY));
     match read.await {
         Ok(Ok(bytes)) => Ok(bytes.to_vec()),
         Ok(Err(_)) => Err(Refusal::TooLarge),
@@ -97,18 +116,7 @@ async fn bytes(request: Request) -> Result<Vec<u8>, Refusal> {
 
 fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
-    serde_json::from_slice(bytes).map_err(|e| {
-        let told = e.to_string();
-        let known = ["unknown field `", "missing field `", "duplicate field `"];
-        Refusal::malformed(match known.iter().any(|start| told.starts_with(start)) {
-            true => crate::text::cut(&crate::text::visible(&told), 300),
-            false => format!(
-                "the body does not have the right shape at line {}, column {}",
-                e.line(),
-                e.column()
-            ),
-        })
-    })
+    super::json::read(bytes, "the body").map_err(Refusal::Malformed)
 }
 
 async fn answered(service: &Service, work: impl Future<Output = Answer>) -> Response<Body> {
@@ -152,6 +160,7 @@ async fn close(
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Reading {
     #[serde(default)]
     picture: Option<bool>,
@@ -160,11 +169,17 @@ struct Reading {
 async fn read(
     State(service): Shared,
     Path(id): Path<String>,
-    Query(wish): Query<Reading>,
+    wish: Result<Query<Reading>, QueryRejection>,
     headers: HeaderMap,
 ) -> Response<Body> {
     answered(&service, async {
         let owner = owner(&service, &headers)?;
+        service.holds(&owner, &id)?;
+        let Ok(Query(wish)) = wish else {
+            return Err(Refusal::malformed(
+                "`read` takes `picture=true` or `picture=false`",
+            ));
+        };
         let picture = wish.picture.unwrap_or(true);
         service.call(&owner, &id, Ask::Read { picture }).await
     })
@@ -307,8 +322,17 @@ async fn revoke_all(State(service): Shared, headers: HeaderMap) -> Response<Body
 async fn run(State(service): Shared, headers: HeaderMap, request: Request) -> Response<Body> {
     answered(&service, async {
         let owner = owner(&service, &headers)?;
-        let bytes = bytes(request).await?;
+        let bytes = bytes(request.into_body()).await?;
         service.run_recipe(&owner, &bytes).await
+    })
+    .await
+}
+
+async fn draft(State(service): Shared, headers: HeaderMap, request: Request) -> Response<Body> {
+    answered(&service, async {
+        let owner = owner(&service, &headers)?;
+        let wish: Drafting = body(request).await?;
+        service.draft(&owner, wish).await
     })
     .await
 }

@@ -12,6 +12,9 @@ use crate::plan::Plan;
 use crate::run::{self, Stream};
 use crate::store::{Journal, RunFolder};
 
+use crate::secrets::{Scanner, Scrubber, Sources};
+
+use super::recipe::Inlines;
 use super::refusal::Refusal;
 use super::service::Means;
 
@@ -25,6 +28,15 @@ pub struct Outcome {
     pub data: Value,
     pub notes: Map<String, Value>,
     pub picture: Value,
+}
+
+impl std::fmt::Display for Outcome {
+    /// All that a caller may read of it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let notes = Value::Object(self.notes.clone());
+        write!(f, "{} {} {notes} {}", self.message, self.data, self.picture)?;
+        self.steps.iter().try_for_each(|step| write!(f, " {step}"))
+    }
 }
 
 impl Outcome {
@@ -46,7 +58,36 @@ impl Outcome {
 }
 
 /// Runs a plan of one scenario to its end. Nothing of it stays on disk.
-pub async fn run_plan(means: &Means, plan: Plan) -> Result<Outcome, Refusal> {
+///
+/// Secrets that came with a call are known to that run alone: what one owner calls a secret must not
+/// keep another's answers back.
+pub async fn run_plan(means: &Means, plan: Plan, inlines: Inlines) -> Result<Outcome, Refusal> {
+    if inlines.is_empty() {
+        let sources = means.sources.clone();
+        return run_with(means, plan, means.scrubber.clone(), sources).await;
+    }
+    let scrubber = means.scrubber_of_one_run();
+    let sources = Arc::new(means.sources_with(inlines));
+    let outcome = run_with(means, plan, scrubber.clone(), sources).await?;
+    let said = outcome.to_string();
+    if Scanner::new(&scrubber)
+        .scan_bytes("answer.json", said.as_bytes())
+        .is_empty()
+    {
+        Ok(outcome)
+    } else {
+        Err(Refusal::Environment(
+            "the answer held a secret of the recipe and was not sent".into(),
+        ))
+    }
+}
+
+async fn run_with(
+    means: &Means,
+    plan: Plan,
+    scrubber: Scrubber,
+    sources: Arc<Sources>,
+) -> Result<Outcome, Refusal> {
     let environment = |why: String| Refusal::Environment(why);
     let temp = tempfile::Builder::new()
         .prefix("rehearsal-run-")
@@ -60,10 +101,10 @@ pub async fn run_plan(means: &Means, plan: Plan) -> Result<Outcome, Refusal> {
     let run_id = crate::store::new_run_id();
     let folder = RunFolder::create(temp.path(), &run_id).map_err(|e| environment(e.to_string()))?;
     let journal_path = folder.path().join("events.jsonl");
-    let journal = Journal::<Event>::guarded(&journal_path, &means.scrubber)
-        .map_err(|e| environment(e.to_string()))?;
-    let stream = Stream::new(journal, Vec::new());
-    let context = means.context(run_id, folder.path());
+    let journal =
+        Journal::<Event>::create(&journal_path).map_err(|e| environment(e.to_string()))?;
+    let stream = Stream::new(journal, Vec::new(), &scrubber);
+    let context = means.context(run_id, folder.path(), scrubber, sources);
     let folder = Arc::new(folder);
     run::run(plan, context, stream.clone(), folder.clone()).await;
     let events = stream.said();

@@ -16,15 +16,16 @@ use crate::network::{Authority, Trust, UpstreamProxy};
 use crate::plan::{self, Confirmed, Wishes};
 use crate::run::{House, Human, Mode, Outgoing, RunContext, Stream};
 use crate::scenario::{Budget, Lexicons, Mask, NetworkMode, Selection, Suite};
-use crate::secrets::{Scanner, Scrubber, Secret, Sources};
+use crate::secrets::{CredentialSettings, Scanner, Scrubber, Secret, Sources, Vault};
 use crate::store::{Journal, RunFolder};
 use crate::system::Stop;
 
 use super::act::Approval;
 use super::audit::{Audit, Entry};
 use super::consent::{Approvals, Bound, Opens, Question, Risk};
+use super::intake::{self, IntakeError, Words};
 use super::opening;
-use super::recipe::{Gate, Recipe};
+use super::recipe::{Gate, Inlines, Recipe};
 use super::refusal::Refusal;
 use super::running;
 use super::session::{self, Answer, Ask, Command, Common, Own};
@@ -34,6 +35,8 @@ const SESSIONS_OF_ONE: usize = 6;
 const SESSIONS: usize = 24;
 /// Recipes and scenarios at a time; each starts a browser.
 const RUNS: usize = 2;
+/// Characters of a session's name.
+const NAME: usize = 100;
 /// A call is answered within this, or told that it took too long.
 const CALL: Duration = Duration::from_secs(120);
 
@@ -48,6 +51,9 @@ pub struct Means {
     pub model: Option<Arc<Model>>,
     pub model_key: Option<Secret>,
     pub sources: Arc<Sources>,
+    /// What the sources were made of, for runs that bring secrets of their own.
+    pub credentials: BTreeMap<String, CredentialSettings>,
+    pub vault: fn() -> Option<Vault>,
     pub viewport: (u32, u32),
     pub locale: Option<String>,
     pub time_zone: Option<String>,
@@ -69,7 +75,37 @@ pub struct Options {
 }
 
 impl Means {
-    pub fn context(&self, run_id: String, folder: &Path) -> RunContext {
+    /// The sources, and before them what came with a call.
+    pub(super) fn sources_with(&self, inlines: Inlines) -> Sources {
+        let given = move |name: &str| {
+            let (own, part) = name.rsplit_once('_')?;
+            let own = own.to_ascii_lowercase().replace('_', "-");
+            let inline = inlines.get(&own)?;
+            match part {
+                "PASSWORD" => Some(inline.value.expose().into()),
+                "ORIGIN" => Some(inline.origin.clone().into()),
+                _ => None,
+            }
+        };
+        let environment = move |name: &str| given(name).or_else(|| std::env::var_os(name));
+        Sources::with_environment(self.credentials.clone(), environment).vault((self.vault)())
+    }
+
+    pub(super) fn scrubber_of_one_run(&self) -> Scrubber {
+        let scrubber = Scrubber::new();
+        if let Some(key) = &self.model_key {
+            scrubber.register_key("model", key);
+        }
+        scrubber
+    }
+
+    pub fn context(
+        &self,
+        run_id: String,
+        folder: &Path,
+        scrubber: Scrubber,
+        sources: Arc<Sources>,
+    ) -> RunContext {
         RunContext {
             run_id,
             browser_words: self.launch.kind.name().to_owned(),
@@ -84,9 +120,9 @@ impl Means {
             human: Human::Absent("a service has nobody at its browser"),
             stop: self.stop.clone(),
             model: self.model.clone(),
-            sources: self.sources.clone(),
-            outgoing: Outgoing::new(folder, &self.scrubber),
-            scrubber: self.scrubber.clone(),
+            sources,
+            outgoing: Outgoing::new(folder, &scrubber),
+            scrubber,
             launch: self.launch.clone(),
             webdriver: self.webdriver.clone(),
             authority: self.authority.clone(),
@@ -146,10 +182,16 @@ impl Service {
         let run_id = crate::store::new_run_id();
         let runs = RunFolder::create(folder.path(), &run_id).map_err(|e| other(&e))?;
         let runs = Arc::new(runs);
-        let journal = Journal::<Event>::guarded(&runs.path().join("events.jsonl"), &means.scrubber)
-            .map_err(|e| other(&e))?;
-        let context = means.context(run_id, runs.path());
-        let house = House::new(context, Stream::new(journal, Vec::new()), runs);
+        let journal =
+            Journal::<Event>::create(&runs.path().join("events.jsonl")).map_err(|e| other(&e))?;
+        let stream = Stream::new(journal, Vec::new(), &means.scrubber);
+        let context = means.context(
+            run_id,
+            runs.path(),
+            means.scrubber.clone(),
+            means.sources.clone(),
+        );
+        let house = House::new(context, stream, runs);
         let audit = Audit::open(state, means.scrubber.clone()).map_err(|e| other(&e))?;
         let lexicons = Suite::load(&means.suite_root).lexicons;
         let (idle, hard) = Common::limits();
@@ -186,6 +228,10 @@ impl Service {
 
     pub async fn open(&self, owner: &str, body: Opening) -> Answer {
         let name = body.name.clone().unwrap_or_else(|| "session".into());
+        if name.chars().count() > NAME {
+            let why = format!("a session's name has at most {NAME} characters");
+            return Err(Refusal::Malformed(why));
+        }
         let id = random_id()?;
         let planned = opening::planned_session(
             &id,
@@ -352,7 +398,8 @@ impl Service {
                 "writes": recipe.writes(), "digest": recipe.digest(),
             }));
         }
-        let outcome = self.run_one(plan).await;
+        let (digest, mode) = (recipe.digest().to_owned(), recipe.mode());
+        let outcome = self.run_one(plan, recipe.into_inlines()).await;
         let result = match &outcome {
             Ok(outcome) if outcome.ok => "ok",
             Ok(_) => "failed",
@@ -362,10 +409,10 @@ impl Service {
             what: "recipe",
             result,
             owner: Some(owner),
-            says: Some(format!("digest {}", recipe.digest())),
+            says: Some(format!("digest {digest}")),
             ..Entry::default()
         });
-        Ok(outcome?.body(recipe.mode()))
+        Ok(outcome?.body(mode))
     }
 
     pub fn scenarios(&self) -> Answer {
@@ -414,37 +461,20 @@ impl Service {
                 target: [0; 32],
                 allow_version: 0,
             };
-            match approval {
-                Some(given) => {
-                    let taken = self.common.approvals.take(&given.id, &given.token, &bound);
-                    taken.map_err(|_| Refusal::ConsentInvalid)?;
-                }
-                None => {
-                    let mut summary = vec![format!("Run the scenario {}.", planned.id())];
-                    for change in &planned.changes {
-                        summary.push(format!("It changes: {}", crate::text::visible(change)));
-                    }
-                    for host in &planned.hosts {
-                        summary.push(format!(
-                            "It reaches {}",
-                            crate::text::visible(&host.to_string())
-                        ));
-                    }
-                    let question = Question {
-                        risk: Risk::Scenario,
-                        summary,
-                        picture: None,
-                        bound,
-                        opens: Opens::Nothing,
-                    };
-                    let asked = self.common.approvals.ask(question);
-                    let asked = asked.map_err(|e| Refusal::Limit(e.to_string()))?;
-                    return Err(Refusal::Consent(Box::new(asked)));
-                }
+            let mut summary = vec![format!("Run the scenario {}.", planned.id())];
+            for change in &planned.changes {
+                summary.push(format!("It changes: {}", crate::text::visible(change)));
             }
+            for host in &planned.hosts {
+                summary.push(format!(
+                    "It reaches {}",
+                    crate::text::visible(&host.to_string())
+                ));
+            }
+            self.confirmed(approval, Risk::Scenario, summary, bound)?;
             plan = build(vec![scenario.id.clone()])?;
         }
-        let outcome = self.run_one(plan).await?;
+        let outcome = self.run_one(plan, Inlines::new()).await?;
         self.common.audit.write(Entry {
             what: "scenario",
             result: if outcome.ok { "ok" } else { "failed" },
@@ -456,8 +486,87 @@ impl Service {
         Ok(outcome.body("live"))
     }
 
+    // ---- drafts ----------------------------------------------------------------------------
+
+    /// A scenario out of free text. A credential in it is kept after the approver's yes; without one
+    /// nothing is kept and nothing is drafted.
+    pub async fn draft(&self, owner: &str, wish: Drafting) -> Answer {
+        let unread = |e: IntakeError| Refusal::Malformed(e.to_string());
+        let languages = Words::built_in().map_err(unread)?;
+        let taken = intake::take(&wish.text, &languages).map_err(unread)?;
+        let scenario = taken
+            .scenario()
+            .ok_or_else(|| Refusal::malformed("the text names no site; add its address"))?;
+        let Some(handed) = taken.credential else {
+            return Ok(json!({ "scenario": scenario }));
+        };
+        let bound = Bound {
+            owner: owner.to_owned(),
+            session: String::new(),
+            // In memory only: the same text is sent again with the approval.
+            action: <sha2::Sha256 as sha2::Digest>::digest(wish.text.as_bytes()).into(),
+            document: None,
+            target: [0; 32],
+            allow_version: 0,
+        };
+        let says = format!(
+            "Keep a credential for {} in the vault as {}.",
+            crate::text::visible(&handed.origin),
+            handed.name
+        );
+        let summary = vec![says.clone(), "It came in a text to be drafted.".into()];
+        self.confirmed(wish.approval.as_ref(), Risk::Credential, summary, bound)?;
+        let name = handed.name.clone();
+        let kept = tokio::task::spawn_blocking(move || {
+            let vault = Vault::of_user(|name| std::env::var_os(name).map(PathBuf::from))
+                .ok_or_else(|| "there is no place for a vault: set HOME".to_owned())?;
+            handed.keep(&vault).map_err(|e| e.to_string())
+        });
+        let kept = kept
+            .await
+            .unwrap_or_else(|_| Err("the vault could not be written".into()));
+        self.common.audit.write(Entry {
+            what: "draft",
+            result: if kept.is_ok() { "kept" } else { "failed" },
+            owner: Some(owner),
+            approval: wish.approval.as_ref().map(|a| a.id.as_str()),
+            says: Some(says),
+            ..Entry::default()
+        });
+        kept.map_err(Refusal::Environment)?;
+        Ok(json!({ "scenario": scenario, "credential": name }))
+    }
+
+    /// Outside any session: uses the approval up, or asks for one.
+    fn confirmed(
+        &self,
+        approval: Option<&Approval>,
+        risk: Risk,
+        summary: Vec<String>,
+        bound: Bound,
+    ) -> Result<(), Refusal> {
+        let approvals = &self.common.approvals;
+        if let Some(given) = approval {
+            let taken = approvals.take(&given.id, &given.token, &bound);
+            return taken.map(drop).map_err(|_| Refusal::ConsentInvalid);
+        }
+        let asked = approvals.ask(Question {
+            risk,
+            summary,
+            picture: None,
+            bound,
+            opens: Opens::Nothing,
+        });
+        let asked = asked.map_err(|e| Refusal::Limit(e.to_string()))?;
+        Err(Refusal::Consent(Box::new(asked)))
+    }
+
     /// A run goes to its end although the caller may have gone.
-    async fn run_one(&self, plan: plan::Plan) -> Result<running::Outcome, Refusal> {
+    async fn run_one(
+        &self,
+        plan: plan::Plan,
+        inlines: Inlines,
+    ) -> Result<running::Outcome, Refusal> {
         let busy = || Refusal::Limit(format!("{RUNS} runs are going on already; try again"));
         let permit = self
             .running
@@ -466,13 +575,21 @@ impl Service {
             .map_err(|_| busy())?;
         let means = self.means.clone();
         let run = tokio::spawn(async move {
-            let outcome = running::run_plan(&means, plan).await;
+            let outcome = running::run_plan(&means, plan, inlines).await;
             drop(permit);
             outcome
         });
         run.await
             .unwrap_or_else(|_| Err(Refusal::Environment("the run ended badly".into())))
     }
+}
+
+/// `POST /draft`
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drafting {
+    pub text: String,
+    pub approval: Option<Approval>,
 }
 
 /// `POST /sessions`

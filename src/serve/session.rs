@@ -72,24 +72,39 @@ pub struct Own {
     pub planned: Planned,
 }
 
-/// Writes stopped by the proxy, noted as they are told.
+/// What the proxy stopped and what it let through, noted as it is told.
 #[derive(Clone, Default)]
-struct Stops(Arc<Mutex<Vec<Blocked>>>);
+struct Requests(Arc<Mutex<Noted>>);
 
-impl Listener for Stops {
+#[derive(Default)]
+struct Noted {
+    stopped: Vec<Blocked>,
+    /// `POST http://shop.test/orders`
+    sent: Vec<String>,
+}
+
+impl Listener for Requests {
     fn event(&mut self, event: &Event) {
-        if let What::Blocked(blocked) = &event.what {
-            self.lock().push(blocked.clone());
+        match &event.what {
+            What::Blocked(blocked) => self.lock().stopped.push(blocked.clone()),
+            What::Wrote {
+                method,
+                url,
+                because,
+            } if because != crate::policy::LOGIN => {
+                self.lock().sent.push(format!("{method} {url}"));
+            }
+            _ => {}
         }
     }
 }
 
-impl Stops {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Blocked>> {
+impl Requests {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Noted> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self) -> Vec<Blocked> {
+    fn take(&self) -> Noted {
         std::mem::take(&mut *self.lock())
     }
 }
@@ -102,8 +117,8 @@ pub async fn live(
     mut revoked: watch::Receiver<bool>,
     opened: oneshot::Sender<Answer>,
 ) {
-    let stops = Stops::default();
-    let (stream, _folder) = match stream(&stops, &common.house) {
+    let requests = Requests::default();
+    let (stream, _folder) = match stream(&requests, &common.house) {
         Ok(made) => made,
         Err(why) => {
             let _ = opened.send(Err(Refusal::Environment(why)));
@@ -130,7 +145,7 @@ pub async fn live(
     let mut turn = Turn {
         common: &common,
         own: &own,
-        stops: &stops,
+        requests: &requests,
     };
     loop {
         let until = hard.min(Instant::now() + common.idle);
@@ -160,22 +175,23 @@ pub async fn live(
 }
 
 /// Events of a session go to a journal that ends with it.
-fn stream(stops: &Stops, house: &House) -> Result<(Stream, tempfile::TempDir), String> {
+fn stream(requests: &Requests, house: &House) -> Result<(Stream, tempfile::TempDir), String> {
     let folder = tempfile::Builder::new()
         .prefix("rehearsal-held-")
         .tempdir()
         .map_err(|e| format!("no folder for the session: {e}"))?;
     let path = folder.path().join("events.jsonl");
-    let journal =
-        Journal::<Event>::guarded(&path, &house.context().scrubber).map_err(|e| e.to_string())?;
-    Ok((Stream::new(journal, vec![Box::new(stops.clone())]), folder))
+    let journal = Journal::<Event>::create(&path).map_err(|e| e.to_string())?;
+    let scrubber = &house.context().scrubber;
+    let stream = Stream::new(journal, vec![Box::new(requests.clone())], scrubber);
+    Ok((stream, folder))
 }
 
 /// One call on the held page.
 struct Turn<'a> {
     common: &'a Common,
     own: &'a Own,
-    stops: &'a Stops,
+    requests: &'a Requests,
 }
 
 impl Turn<'_> {
@@ -230,7 +246,7 @@ impl Turn<'_> {
         let credentials = &self.own.planned.credentials;
         let call = body.call(credentials, &self.common.lexicons)?;
         let meant = self.meant(held, call).await?;
-        self.stops.take();
+        self.requests.take();
         let weighed = weigh::weigh(held, &meant, self.caller())
             .await
             .map_err(broken)?;
@@ -240,13 +256,20 @@ impl Turn<'_> {
             (None, None) => Opens::Nothing,
         };
         let host_added = matches!(opens, Opens::Host(_));
+        let approved = matches!(opens, Opens::Requests(_));
         match opens {
             Opens::Nothing => {}
             Opens::Requests(rules) => held.broker().declare(rules),
             Opens::Host(rule) => held.broker().allow_host(rule),
         }
-        let result = held.carry_out(&meant).await;
+        held.broker().left_hosts();
+        let result = held.carry_out(&meant, approved).await;
         held.broker().withdraw();
+        held.tell_late();
+        let Noted {
+            stopped: stops,
+            sent,
+        } = self.requests.take();
         let stopped = match result {
             Ok(did) => {
                 self.note("act", "done", Some(meant.says()), body.approval.as_ref());
@@ -254,6 +277,9 @@ impl Turn<'_> {
                 map.insert("did".into(), json!(meant.says()));
                 map.insert("effect".into(), json!(did.change));
                 map.insert("notes".into(), json!(did.notes));
+                if !sent.is_empty() {
+                    map.insert("sent".into(), json!(sent));
+                }
                 if let Some(page) = held.broker().last() {
                     map.extend(read::address(&page));
                 }
@@ -267,7 +293,12 @@ impl Turn<'_> {
             Some(meant.says()),
             body.approval.as_ref(),
         );
-        match self.found_out(&meant, &stopped, host_added) {
+        if !sent.is_empty() {
+            let why = stopped.failure.message;
+            return Err(Refusal::Outcome { why, sent });
+        }
+        let left = held.broker().left_hosts();
+        match found_out(&meant, &stopped, &stops, left.filter(|_| !host_added)) {
             None => Err(stopped.into()),
             Some(need) => {
                 held.look().await?;
@@ -352,25 +383,6 @@ impl Turn<'_> {
         }
     }
 
-    /// What the proxy stopped tells what the action does.
-    fn found_out(&self, meant: &Meant, stopped: &Stopped, host_added: bool) -> Option<Need> {
-        let stops = self.stops.take();
-        match stopped.failure.reason.as_str() {
-            "undeclared_write" => stops
-                .iter()
-                .rev()
-                .find(|b| b.reason == "undeclared write")
-                .and_then(|b| weigh::stopped_write(meant, b)),
-            // A second unlisted host in one go is not asked for: the page would lead the approver on.
-            "host_left" if !host_added => stops
-                .iter()
-                .rev()
-                .find(|b| b.reason == "host not listed" && !b.browser_own)
-                .and_then(|b| weigh::stopped_host(meant, b)),
-            _ => None,
-        }
-    }
-
     async fn login(
         &mut self,
         held: &mut Held<'_>,
@@ -391,7 +403,7 @@ impl Turn<'_> {
             (Some(approval), _) => self.given(approval, &weighed.bound)?,
         };
         let step = Step::unwritten(Act::Login(credential.to_owned()));
-        let result = held.carry_out(&Meant::Step(Box::new(step))).await;
+        let result = held.carry_out(&Meant::Step(Box::new(step)), false).await;
         let word = match &result {
             Ok(_) => "signed_in",
             Err(stopped) => &stopped.failure.reason,
@@ -465,6 +477,25 @@ impl Turn<'_> {
             says,
             ..Entry::default()
         });
+    }
+}
+
+/// What was stopped tells what the action does. `left`: the one document outside the list; a second
+/// unlisted host in one go is not asked for, or the page would lead the approver on.
+fn found_out(
+    meant: &Meant,
+    stopped: &Stopped,
+    stops: &[Blocked],
+    left: Option<url::Url>,
+) -> Option<Need> {
+    match stopped.failure.reason.as_str() {
+        "undeclared_write" => stops
+            .iter()
+            .rev()
+            .find(|b| b.reason == "undeclared write")
+            .and_then(|b| weigh::stopped_write(meant, b)),
+        "host_left" => weigh::stopped_host(meant, &left?),
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@ use url::Url;
 
 use crate::broker::{BrokerError, Primitive};
 use crate::event::Blocked;
-use crate::page::acts::FormFacts;
+use crate::page::acts::{FormFacts, FormField};
 use crate::page::{NodeId, Observation};
 use crate::policy::{HostRule, RequestPattern, Scheme, WriteRule};
 use crate::resolve::describe;
@@ -14,6 +14,9 @@ use crate::scenario::Act;
 use crate::text::{cut, visible};
 
 use super::consent::{Bound, Opens, Risk};
+
+/// More fields of a form than these are counted, not shown.
+const FIELDS: usize = 30;
 
 /// An action with what it is known to do before it is done.
 pub struct Weighed {
@@ -153,16 +156,8 @@ fn submission(held: &mut Held<'_>, form: &FormFacts, mut lines: Vec<String>) -> 
     if let Some(need) = new_host(held, &url, lines.clone()) {
         return Some(need);
     }
-    let names: Vec<String> = form.fields.iter().map(|f| visible(&f.name)).collect();
-    lines.push(format!(
-        "Sends a form: {method} {}, {} fields ({}).",
-        shown(url.as_str()),
-        names.len(),
-        cut(&names.join(", "), 300)
-    ));
-    if form.fields.iter().any(|f| f.secret && f.filled) {
-        lines.push("The form contains a filled secret field.".into());
-    }
+    lines.push(format!("Sends a form: {method} {}.", shown(url.as_str())));
+    lines.extend(fields(&form.fields));
     let opens = match rule(&method, &url) {
         Some(rule) => Opens::Requests(vec![rule]),
         None => Opens::Nothing,
@@ -172,6 +167,31 @@ fn submission(held: &mut Held<'_>, form: &FormFacts, mut lines: Vec<String>) -> 
         lines,
         opens,
     })
+}
+
+/// The values about to be sent, in the order of the form; secret ones by their name only.
+fn fields(fields: &[FormField]) -> Vec<String> {
+    let sent: Vec<&FormField> = fields
+        .iter()
+        .filter(|f| !matches!(f.r#type.as_str(), "button" | "submit" | "reset" | "image"))
+        .collect();
+    if sent.is_empty() {
+        return vec!["It has no fields.".into()];
+    }
+    let line = |field: &&FormField| {
+        let name = visible(&cut(&field.name, 60));
+        match (field.secret, field.filled, field.r#type.as_str()) {
+            (true, true, _) => format!("{name}: a secret"),
+            (true, false, _) => format!("{name}: empty"),
+            (_, _, "hidden") => format!("{name}: hidden by the page"),
+            _ => format!("{name}: \"{}\"", visible(&cut(&field.shown, 200))),
+        }
+    };
+    let mut lines: Vec<String> = sent.iter().take(FIELDS).map(line).collect();
+    if sent.len() > FIELDS {
+        lines.push(format!("and {} more fields", sent.len() - FIELDS));
+    }
+    lines
 }
 
 /// A write that was stopped on its way: now it is known what the action does.
@@ -193,19 +213,15 @@ pub fn stopped_write(meant: &Meant, blocked: &Blocked) -> Option<Need> {
                 visible(&method),
                 shown(url.as_str())
             ),
+            "What it sends with it is unknown: the page's script makes it up.".into(),
         ],
         opens: Opens::Requests(vec![rule]),
     })
 }
 
 /// A document outside the list: only its host is asked for, nothing from inside it (R76).
-pub fn stopped_host(meant: &Meant, blocked: &Blocked) -> Option<Need> {
-    let url = Url::parse(&format!(
-        "{}://{}:{}/",
-        blocked.scheme, blocked.host, blocked.port
-    ))
-    .ok()?;
-    let rule = host_rule(&url)?;
+pub fn stopped_host(meant: &Meant, url: &Url) -> Option<Need> {
+    let rule = host_rule(url)?;
     Some(Need {
         risk: Risk::NewHost,
         lines: vec![

@@ -110,12 +110,7 @@ pub fn accept_checked(
 ) -> Result<Vec<Accepted>, SnapshotError> {
     let mut all = pending(root);
     all.retain(|item| kind.is_none_or(|k| k == item.kind));
-    for name in names {
-        if !all.iter().any(|item| item.id == *name) {
-            return Err(nothing(name, &all));
-        }
-    }
-    all.retain(|item| names.is_empty() || names.contains(&item.id));
+    let all = select(all, names)?;
     for item in &all {
         checked(root, item, check)?;
     }
@@ -132,8 +127,20 @@ pub fn accept_checked(
     Ok(accepted)
 }
 
+/// The items of these scenarios, all without a name. A name that matches nothing is an error.
+pub fn select(mut all: Vec<Item>, names: &[String]) -> Result<Vec<Item>, SnapshotError> {
+    for name in names {
+        if !all.iter().any(|item| item.id == *name) {
+            return Err(nothing(name, &all));
+        }
+    }
+    all.retain(|item| names.is_empty() || names.contains(&item.id));
+    Ok(all)
+}
+
 fn nothing(name: &str, all: &[Item]) -> SnapshotError {
-    let ids: Vec<&str> = all.iter().map(|i| i.id.as_str()).collect();
+    let mut ids: Vec<&str> = all.iter().map(|i| i.id.as_str()).collect();
+    ids.dedup();
     let near = match crate::text::nearest(name, ids.iter().copied()) {
         Some(near) => format!("; did you mean `{near}`?"),
         None if ids.is_empty() => "; nothing is pending at all".to_owned(),

@@ -15,8 +15,10 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-pub use accept::{Accepted, Check, Item, accept, accept_checked, orphans, pending, remove_orphans};
-pub use compare::{Compared, compare, idle, normalise};
+pub use accept::{
+    Accepted, Check, Item, accept, accept_checked, orphans, pending, remove_orphans, select,
+};
+pub use compare::{Compared, compare, compared_form, idle};
 pub use lock::{LOCK_FORMAT, Lock, LockEntry, LockValue, LockedGoal};
 pub use records::{CoveredArea, PictureRecord, RECORD_FORMAT, RecordError, verify_records};
 pub use review::{PictureChange, ReviewItem, items, reject};
@@ -35,6 +37,14 @@ impl Kind {
         match self {
             Self::Tutorial => "tutorial",
             Self::Steps => "steps",
+        }
+    }
+
+    /// With its verb: one tutorial, several steps.
+    pub fn pending_words(self) -> &'static str {
+        match self {
+            Self::Tutorial => "a pending tutorial waits for review",
+            Self::Steps => "pending steps wait for review",
         }
     }
 

@@ -1,24 +1,25 @@
 //! What a person looks through: every pending item with its difference and its pictures.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Item, Kind, SnapshotError, accept::pending, compare, pictures, read_if_there};
+use super::compare::{compared_form, diff};
+use super::{Item, Kind, SnapshotError, pictures, read_if_there};
+use crate::scenario::Pattern;
 
 /// One pending item, as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewItem {
     pub id: String,
     pub kind: Kind,
-    /// Unified diff from what is approved; all lines are new where nothing is.
+    /// Unified diff of the compared forms, empty where they are the same; where nothing is approved
+    /// yet, the whole text as new lines.
     pub diff: String,
     pub pictures: Vec<PictureChange>,
 }
 
-/// A picture before and after; equal bytes are left out.
+/// A picture before and after; equal bytes are left out. Its name may have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PictureChange {
-    pub name: String,
     pub approved: Option<PathBuf>,
     pub pending: Option<PathBuf>,
 }
@@ -32,47 +33,75 @@ impl ReviewItem {
     }
 }
 
-/// Everything that waits, sorted.
-pub fn items(root: &Path) -> Result<Vec<ReviewItem>, SnapshotError> {
-    let mut items = Vec::new();
-    for Item { id, kind } in pending(root) {
-        let old = read_if_there(&kind.approved_path(root, &id))?.unwrap_or_default();
+/// What waits, as it is shown. `volatile` gives a scenario's patterns by its id.
+pub fn items(
+    root: &Path,
+    waiting: Vec<Item>,
+    volatile: &dyn Fn(&str) -> Vec<Pattern>,
+) -> Result<Vec<ReviewItem>, SnapshotError> {
+    let shown = |Item { id, kind }| {
         let new = read_if_there(&kind.pending_path(root, &id))?.unwrap_or_default();
-        let diff = compare::diff(
-            &compare::normalise(&old, &[]),
-            &compare::normalise(&new, &[]),
-        );
-        let pictures = if kind == Kind::Tutorial {
-            changes(root, &id)
-        } else {
-            Vec::new()
+        let diff = match read_if_there(&kind.approved_path(root, &id))? {
+            None => diff("", &new),
+            Some(old) => {
+                let volatile = match kind {
+                    Kind::Tutorial => volatile(&id),
+                    Kind::Steps => Vec::new(),
+                };
+                diff(
+                    &compared_form(kind, &old, &volatile),
+                    &compared_form(kind, &new, &volatile),
+                )
+            }
         };
-        items.push(ReviewItem {
+        let pictures = match kind {
+            Kind::Tutorial => changes(root, &id),
+            Kind::Steps => Vec::new(),
+        };
+        Ok(ReviewItem {
             id,
             kind,
             diff,
             pictures,
-        });
-    }
-    Ok(items)
+        })
+    };
+    waiting.into_iter().map(shown).collect()
 }
 
+/// A picture belongs to the one of its step: names begin with the step's number and go on with its
+/// caption, which may have changed.
 fn changes(root: &Path, id: &str) -> Vec<PictureChange> {
     let (approved, waiting) = (pictures::approved(root, id), pictures::pending(root, id));
     if !waiting.is_dir() {
         return Vec::new();
     }
-    let names: BTreeSet<String> = pictures::names(&approved)
+    let (mut old, mut new) = (pictures::names(&approved), pictures::names(&waiting));
+    let mut pairs: Vec<(Option<String>, Option<String>)> = Vec::new();
+    let rules: [fn(&str, &str) -> bool; 2] = [
+        |a, b| a == b,
+        |a, b| number(a).is_some() && number(a) == number(b),
+    ];
+    for fits in rules {
+        old.retain(|a| match new.iter().position(|b| fits(a, b)) {
+            Some(at) => {
+                pairs.push((Some(a.clone()), Some(new.remove(at))));
+                false
+            }
+            None => true,
+        });
+    }
+    pairs.extend(old.into_iter().map(|a| (Some(a), None)));
+    pairs.extend(new.into_iter().map(|b| (None, Some(b))));
+    pairs.sort_by(|a, b| {
+        a.0.as_ref()
+            .or(a.1.as_ref())
+            .cmp(&b.0.as_ref().or(b.1.as_ref()))
+    });
+    pairs
         .into_iter()
-        .chain(pictures::names(&waiting))
-        .collect();
-    let there = |folder: &Path, name: &str| Some(folder.join(name)).filter(|p| p.is_file());
-    names
-        .into_iter()
-        .map(|name| PictureChange {
-            approved: there(&approved, &name),
-            pending: there(&waiting, &name),
-            name,
+        .map(|(a, b)| PictureChange {
+            approved: a.map(|name| approved.join(name)),
+            pending: b.map(|name| waiting.join(name)),
         })
         .filter(|change| match (&change.approved, &change.pending) {
             (Some(a), Some(b)) => {
@@ -81,6 +110,12 @@ fn changes(root: &Path, id: &str) -> Vec<PictureChange> {
             _ => true,
         })
         .collect()
+}
+
+/// `01` of `01-sign-in.png`.
+fn number(name: &str) -> Option<&str> {
+    let (number, _) = name.split_once('-')?;
+    number.bytes().all(|b| b.is_ascii_digit()).then_some(number)
 }
 
 /// Takes a pending item away; what is approved stays as it is.

@@ -52,7 +52,10 @@ const TEXT: &str = "# A\n\n![one](pictures/01-one.png)\n";
 #[test]
 fn case_096_a_missing_approval_is_pending_and_nothing_approved_is_made() {
     let root = suite();
-    assert_eq!(compare(None, "# A\n", &[]), Compared::Missing);
+    assert_eq!(
+        compare(Kind::Tutorial, None, "# A\n", &[]),
+        Compared::Missing
+    );
     propose_tutorial(root.path(), ID, "# A\n", None).expect("proposed");
     assert_eq!(
         Approved::read(root.path(), ID).expect("read"),
@@ -70,7 +73,12 @@ fn case_096_a_missing_approval_is_pending_and_nothing_approved_is_made() {
 #[test]
 fn case_092_line_ends_and_trailing_blank_lines_make_no_difference() {
     assert_eq!(
-        compare(Some("# A\r\n\r\ntext  \r\n\r\n"), "# A\n\ntext\n", &[]),
+        compare(
+            Kind::Tutorial,
+            Some("# A\r\n\r\ntext  \r\n\r\n"),
+            "# A\n\ntext\n",
+            &[]
+        ),
         Compared::Same
     );
     let root = suite();
@@ -97,9 +105,50 @@ fn case_089_volatile_text_needs_no_new_approval_and_idle_patterns_are_found() {
         "Saved 3 minutes ago in run-7f3a.\n",
         "Saved 12 minutes ago in run-7f3a.\n",
     );
-    assert_eq!(compare(Some(then), now, &volatile), Compared::Same);
-    assert_ne!(compare(Some(then), now, &[]), Compared::Same);
-    assert_eq!(idle(now, &volatile), [&volatile[2]]);
+    let compare = |volatile| compare(Kind::Tutorial, Some(then), now, volatile);
+    assert_eq!(compare(&volatile), Compared::Same);
+    assert_ne!(compare(&[]), Compared::Same);
+    assert_eq!(idle(Kind::Tutorial, &[now], &volatile), [&volatile[2]]);
+    assert_eq!(
+        idle(Kind::Tutorial, &["Saved.\n", then], &volatile),
+        [&volatile[2]],
+        "what was approved counts too"
+    );
+}
+
+#[test]
+fn case_089_patterns_meet_the_text_of_names_not_its_escapes_or_file_names() {
+    let step = |name: &str, slug: &str| {
+        format!("# A\n\n## 1. Click **{name}**\n\n![Click {name}](pictures/01-click-{slug}.png)\n")
+    };
+    for (volatile, then, now) in [
+        (
+            vec![regex(r"T-\d+"), regex(r"\d\d:\d\d")],
+            step("Ticket T-4425 at 15:47", "ticket-t-4425-at-15-47"),
+            step("Ticket T-52 at 15:50", "ticket-t-52-at-15-50"),
+        ),
+        (
+            vec![regex(r"\[\d+\]")],
+            step(r"Refresh \[6700\]", "refresh-6700"),
+            step(r"Refresh \[12\]", "refresh-12"),
+        ),
+        (
+            vec![Pattern::Literal("<a@b> & c_d".into())],
+            step(r"&lt;a&#64;b&gt; &amp; c\_d", "a-b-c-d"),
+            step(r"&lt;a&#64;b&gt; &amp; c\_d", "other"),
+        ),
+    ] {
+        let compare = |volatile| compare(Kind::Tutorial, Some(&then), &now, volatile);
+        assert_eq!(compare(&volatile), Compared::Same, "{now}");
+        assert!(idle(Kind::Tutorial, &[&now], &volatile).is_empty(), "{now}");
+    }
+    let with = step("Save", "save");
+    let without = "# A\n\n## 1. Click **Save**\n";
+    assert_ne!(
+        compare(Kind::Tutorial, Some(&with), without, &[]),
+        Compared::Same,
+        "a picture that is gone is a change"
+    );
 }
 
 #[test]
@@ -111,13 +160,14 @@ fn case_097_the_order_of_patterns_has_no_influence() {
         Pattern::Literal("order".into()),
     ];
     let text = "order 12, order 7 and 99\n";
-    let wanted = normalise(text, &patterns);
+    let normalise = |patterns: &[Pattern]| compared_form(Kind::Tutorial, text, patterns);
+    let wanted = normalise(&patterns);
     for _ in 0..patterns.len() {
         patterns.rotate_left(1);
-        assert_eq!(normalise(text, &patterns), wanted);
+        assert_eq!(normalise(&patterns), wanted);
     }
     patterns.reverse();
-    assert_eq!(normalise(text, &patterns), wanted);
+    assert_eq!(normalise(&patterns), wanted);
 }
 
 #[test]
@@ -128,8 +178,8 @@ fn case_095_the_diff_has_the_change_alone_and_shows_what_nobody_sees() {
     let now = long
         .replace("Line 150,", "Line\u{a0}150,")
         .replace(" 7 minutes ago", " 8 minutes ago");
-    let Compared::Differs { diff } = compare(Some(&long), &now, &[regex(r"\d+ minutes ago")])
-    else {
+    let volatile = [regex(r"\d+ minutes ago")];
+    let Compared::Differs { diff } = compare(Kind::Tutorial, Some(&long), &now, &volatile) else {
         panic!("differs")
     };
     let changed: Vec<&str> = diff
@@ -156,6 +206,20 @@ fn case_094_a_name_that_matches_nothing_is_an_error_with_a_near_name() {
         "{error}"
     );
     assert_eq!(pending(root.path()).len(), 1, "nothing was taken over");
+    propose(root.path(), ID, Kind::Tutorial, "# A\n").expect("proposed");
+    let error = accept(root.path(), &["zzz".into()]).expect_err("refused");
+    assert!(
+        error.to_string().ends_with("pending: code-host/add-readme"),
+        "listed once: {error}"
+    );
+    reject(
+        root.path(),
+        &Item {
+            id: ID.into(),
+            kind: Kind::Tutorial,
+        },
+    )
+    .expect("rejected");
     let taken = accept(root.path(), &[ID.into()]).expect("accepted");
     assert_eq!(
         taken.iter().map(|a| a.item.id.as_str()).collect::<Vec<_>>(),
@@ -294,12 +358,13 @@ fn review_shows_text_and_pictures_and_rejecting_leaves_what_is_approved() {
     let (root, run, second) = (suite(), suite(), suite());
     pictures(run.path(), &["01-one", "02-same"]);
     propose_tutorial(root.path(), ID, TEXT, Some(run.path())).expect("proposed");
-    let first = items(root.path()).expect("items");
+    let items = || super::items(root.path(), pending(root.path()), &|_| Vec::new());
+    let first = items().expect("items");
     assert!(first[0].diff.contains("+# A"), "{}", first[0].diff);
     accept(root.path(), &[]).expect("accepted");
     pictures(second.path(), &["02-same", "03-three"]);
     propose_tutorial(root.path(), ID, "# B\n", Some(second.path())).expect("proposed");
-    let [item] = &items(root.path()).expect("items")[..] else {
+    let [item] = &items().expect("items")[..] else {
         panic!("one item")
     };
     assert!(
@@ -307,14 +372,9 @@ fn review_shows_text_and_pictures_and_rejecting_leaves_what_is_approved() {
         "{}",
         item.diff
     );
-    let names: Vec<(&str, bool, bool)> = item
-        .pictures
-        .iter()
-        .map(|p| (p.name.as_str(), p.approved.is_some(), p.pending.is_some()))
-        .collect();
     assert_eq!(
-        names,
-        [("01-one.png", true, false), ("03-three.png", false, true)],
+        names(item),
+        [(Some("01-one.png"), None), (None, Some("03-three.png"))],
         "equal ones are left out"
     );
     reject(root.path(), &item.item()).expect("rejected");
@@ -335,6 +395,51 @@ fn review_shows_text_and_pictures_and_rejecting_leaves_what_is_approved() {
         Some(TEXT)
     );
     assert!(reject(root.path(), &item.item()).is_err());
+}
+
+fn names(item: &ReviewItem) -> Vec<(Option<&str>, Option<&str>)> {
+    fn name(path: &Option<std::path::PathBuf>) -> Option<&str> {
+        path.as_ref()?.file_name()?.to_str()
+    }
+    item.pictures
+        .iter()
+        .map(|change| (name(&change.approved), name(&change.pending)))
+        .collect()
+}
+
+#[test]
+fn case_095_a_renamed_control_is_one_changed_line_and_its_pictures_stand_side_by_side() {
+    let (root, run, second) = (suite(), suite(), suite());
+    let text = |ticket: &str, save: &str| {
+        format!(
+            "# A\n\n## 1. Click **Ticket {ticket}**\n\n![Click Ticket {ticket}](pictures/01-click-ticket-{ticket}.png)\n\n\
+             ## 2. Click **{save}**\n\n![Click {save}](pictures/02-{save}.png)\n"
+        )
+    };
+    pictures(run.path(), &["01-click-ticket-1", "02-Save"]);
+    propose_tutorial(root.path(), ID, &text("1", "Save"), Some(run.path())).expect("proposed");
+    accept(root.path(), &[]).expect("accepted");
+    pictures(second.path(), &["01-click-ticket-22", "02-Keep"]);
+    propose_tutorial(root.path(), ID, &text("22", "Keep"), Some(second.path())).expect("proposed");
+    let volatile = |id: &str| match id {
+        ID => vec![regex(r"Ticket \d+")],
+        _ => Vec::new(),
+    };
+    let items = super::items(root.path(), pending(root.path()), &volatile).expect("items");
+    let changed: Vec<&str> = items[0]
+        .diff
+        .lines()
+        .skip(2)
+        .filter(|l| l.starts_with(['+', '-']))
+        .collect();
+    assert_eq!(changed, ["-## 2. Click **Save**", "+## 2. Click **Keep**"]);
+    assert_eq!(
+        names(&items[0])[0],
+        (
+            Some("01-click-ticket-1.png"),
+            Some("01-click-ticket-22.png")
+        )
+    );
 }
 
 #[test]
@@ -454,7 +559,7 @@ proptest! {
 
     #[test]
     fn the_compared_form_is_its_own_compared_form(text in "(\\PC|\r|\n){0,60}") {
-        let once = normalise(&text, &[]);
-        prop_assert_eq!(normalise(&once, &[]), once);
+        let once = compared_form(Kind::Steps, &text, &[]);
+        prop_assert_eq!(compared_form(Kind::Steps, &once, &[]), once);
     }
 }

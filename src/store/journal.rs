@@ -3,7 +3,6 @@
 //! One thread writes. When the disk fails it keeps the lines in memory, so that a run ends with
 //! its report either way, and says at the end what is missing on disk.
 
-use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
@@ -17,7 +16,6 @@ use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
 use super::atomic::{self, StoreError};
-use crate::secrets::Scrubber;
 
 /// What a line is written to; a file, except in tests.
 trait Sink: Send {
@@ -68,8 +66,6 @@ pub struct JournalEnd {
     pub trouble: Option<StoreError>,
     /// Lines the disk does not have, oldest first.
     pub unwritten: Vec<String>,
-    /// `name.field` of values that stood in lines of a guarded journal; they are not written.
-    pub leaks: BTreeSet<String>,
 }
 
 /// Writes entries of one type. Shared by reference or in an `Arc`.
@@ -83,16 +79,6 @@ pub struct Journal<T> {
 impl<T: Serialize> Journal<T> {
     /// Starts a new journal; the file must not be there yet.
     pub fn create(path: &Path) -> Result<Self, StoreError> {
-        Self::start(path, None)
-    }
-
-    /// As [`Journal::create`], and each line is searched for values before it is written: what
-    /// should have been clean and is not is replaced, and told at the end.
-    pub fn guarded(path: &Path, scrubber: &Scrubber) -> Result<Self, StoreError> {
-        Self::start(path, Some(scrubber.clone()))
-    }
-
-    fn start(path: &Path, guard: Option<Scrubber>) -> Result<Self, StoreError> {
         let failed = |e| StoreError::new(path, e);
         std::fs::create_dir_all(atomic::folder_of(path)).map_err(failed)?;
         let file = OpenOptions::new()
@@ -102,15 +88,15 @@ impl<T: Serialize> Journal<T> {
             .open(path)
             .map_err(failed)?;
         atomic::sync_folder(atomic::folder_of(path)).map_err(failed)?;
-        Self::over(path, Box::new(file), guard)
+        Self::over(path, Box::new(file))
     }
 
-    fn over(path: &Path, sink: Box<dyn Sink>, guard: Option<Scrubber>) -> Result<Self, StoreError> {
+    fn over(path: &Path, sink: Box<dyn Sink>) -> Result<Self, StoreError> {
         let (entries, incoming) = mpsc::channel();
         let own = path.to_owned();
         let writer = std::thread::Builder::new()
             .name("journal".into())
-            .spawn(move || write_all(&own, sink, guard.as_ref(), &incoming))
+            .spawn(move || write_all(&own, sink, &incoming))
             .map_err(|e| StoreError::new(path, e))?;
         Ok(Self {
             path: path.to_owned(),
@@ -176,7 +162,6 @@ impl<T: Serialize> Journal<T> {
                 io::Error::other("the journal's writer died"),
             )),
             unwritten: Vec::new(),
-            leaks: BTreeSet::new(),
         })
     }
 }
@@ -206,13 +191,7 @@ impl<T> Drop for Journal<T> {
     }
 }
 
-fn write_all(
-    path: &Path,
-    mut sink: Box<dyn Sink>,
-    guard: Option<&Scrubber>,
-    incoming: &mpsc::Receiver<Entry>,
-) -> JournalEnd {
-    let mut leaks = BTreeSet::new();
+fn write_all(path: &Path, mut sink: Box<dyn Sink>, incoming: &mpsc::Receiver<Entry>) -> JournalEnd {
     let mut trouble: Option<StoreError> = None;
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for Entry {
@@ -229,10 +208,6 @@ fn write_all(
                 trouble.get_or_insert(StoreError::new(path, error));
                 continue;
             }
-        };
-        let line = match guard {
-            Some(scrubber) => guarded(scrubber, line, &mut leaks),
-            None => line,
         };
         // Once lines are kept, later ones wait behind them: order is part of the journal.
         if kept.is_empty() {
@@ -264,23 +239,7 @@ fn write_all(
     JournalEnd {
         trouble,
         unwritten: lines.map(text).collect(),
-        leaks,
     }
-}
-
-/// The line, or what may be written of it; nothing, if cleaning would leave no line.
-fn guarded(scrubber: &Scrubber, line: Vec<u8>, leaks: &mut BTreeSet<String>) -> Vec<u8> {
-    let found = scrubber.leaks(&line);
-    if found.is_empty() {
-        return line;
-    }
-    leaks.extend(found);
-    let clean = scrubber.clean(&String::from_utf8_lossy(&line));
-    let whole = serde_json::from_str::<serde::de::IgnoredAny>(&clean).is_ok();
-    if whole && !scrubber.contains(&clean) {
-        return clean.as_bytes().to_vec();
-    }
-    Vec::new()
 }
 
 /// Why a journal can't be read.

@@ -111,7 +111,7 @@ async fn f28_a_full_disk_keeps_lines_in_order_and_tries_again_at_the_end() {
             lines: lines.clone(),
             full: full.clone(),
         };
-        Journal::<Line>::over(Path::new("events.jsonl"), Box::new(sink), None).expect("start")
+        Journal::<Line>::over(Path::new("events.jsonl"), Box::new(sink)).expect("start")
     };
     let journal = start();
     for n in 0..6 {
@@ -147,31 +147,4 @@ async fn an_entry_that_is_no_line_is_trouble_and_the_rest_goes_on() {
     assert!(journal.close().trouble.is_some());
     let (entries, _) = read::<serde_json::Value>(&path).expect("read");
     assert_eq!(entries, [serde_json::json!({})]);
-}
-
-#[tokio::test]
-async fn case_070_a_guarded_journal_never_holds_a_value() {
-    let dir = tempfile::tempdir().expect("folder");
-    let path = dir.path().join("events.jsonl");
-    let scrubber = Scrubber::new();
-    let value = crate::secrets::Secret::new("TILLER-3030".into()).expect("value");
-    scrubber.register(
-        "harbour",
-        "password",
-        &value,
-        crate::secrets::Kind::Password,
-    );
-    let journal = Journal::guarded(&path, &scrubber).expect("create");
-    for text in ["fine", "typed TILLER-3030", "0303-RELLIT", "fine again"] {
-        let text = text.to_owned();
-        journal.emit(&Line { n: 1, text }).await;
-    }
-    let end = journal.close();
-    assert_eq!(
-        end.leaks.into_iter().collect::<Vec<_>>(),
-        ["harbour.password"]
-    );
-    let (entries, _) = read::<Line>(&path).expect("read");
-    let texts: Vec<&str> = entries.iter().map(|l| l.text.as_str()).collect();
-    assert_eq!(texts, ["fine", "typed ‹harbour.password›", "fine again"]);
 }

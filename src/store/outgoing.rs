@@ -17,9 +17,11 @@ pub struct Written {
 #[derive(Debug, thiserror::Error)]
 pub enum LeakOrIo {
     /// The bytes are not stored anywhere; `note` says what was found.
-    #[error("{}: not written, it holds {} (as {}); see {}", path.display(), hits[0].credential, hits[0].form, note.display())]
+    #[error("{}: not written, it holds {} (as {}){}; see {}", path.display(), hits[0].credential, hits[0].form, if *older { "; what is there is older" } else { "" }, note.display())]
     Leak {
         path: PathBuf,
+        /// An earlier file, clean when it was written, is still there.
+        older: bool,
         hits: Vec<LeakHit>,
         note: PathBuf,
     },
@@ -57,8 +59,14 @@ impl Outgoing {
         let hits = scanner.scan_bytes(&name.to_string_lossy(), bytes);
         if !hits.is_empty() {
             let note = self.note(path, &hits, scanner)?;
+            let older = path.is_file();
             let path = PathBuf::from(scanner.scrubber().clean(&path.to_string_lossy()).as_str());
-            return Err(LeakOrIo::Leak { path, hits, note });
+            return Err(LeakOrIo::Leak {
+                path,
+                older,
+                hits,
+                note,
+            });
         }
         Ok(())
     }
@@ -142,6 +150,7 @@ mod tests {
             matches!(&error, LeakOrIo::Leak { hits, .. } if hits[0].credential == "harbour.password")
         );
         assert!(!error.to_string().contains("TILLER"));
+        assert!(error.to_string().contains("what is there is older"));
         assert_eq!(std::fs::read(&good).expect("old file"), b"<p>fine</p>");
         let quarantine = dir.path().join("quarantine");
         let mode = std::fs::metadata(&quarantine)

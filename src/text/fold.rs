@@ -6,9 +6,12 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// White space to one blank, ends trimmed, invisible marks removed, variation selectors dropped,
-/// then NFC. Joiners that change letters (U+200C, U+200D) stay.
+use super::terminal::without_sequences;
+
+/// Terminal sequences removed, white space to one blank, ends trimmed, invisible marks removed,
+/// variation selectors dropped, then NFC. Joiners that change letters (U+200C, U+200D) stay.
 pub fn fold(name: &str) -> String {
+    let name = without_sequences(name);
     let mut out = String::with_capacity(name.len());
     let mut gap = false;
     for c in name.chars() {
@@ -25,11 +28,13 @@ pub fn fold(name: &str) -> String {
     out.nfc().collect()
 }
 
-/// [`fold`], then without regard to case.
+/// [`fold`], then without regard to case and to which of two signs a keyboard or a typesetter uses
+/// (straight or curly quotation marks, the hyphens).
 pub fn fold_case(name: &str) -> String {
     // Upper case first joins what lower case alone keeps apart (ß and SS, final and medial sigma).
     fold(name)
         .chars()
+        .map(as_typed)
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
         .nfc()
@@ -79,6 +84,15 @@ pub fn words(name: &str) -> Vec<String> {
         .filter(|w| !w.is_empty())
         .map(str::to_string)
         .collect()
+}
+
+fn as_typed(c: char) -> char {
+    match c {
+        '\u{2018}' | '\u{2019}' | '\u{201B}' | '\u{2032}' | '\u{02BC}' => '\'',
+        '\u{201C}' | '\u{201D}' | '\u{201F}' | '\u{2033}' => '"',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        other => other,
+    }
 }
 
 fn is_space(c: char) -> bool {
@@ -152,6 +166,7 @@ mod tests {
         assert_eq!(fold("Delivery\u{A0} window"), "Delivery window");
         assert_eq!(fold("Confir\u{AD}mation"), "Confirmation");
         assert_eq!(fold("\n  Register\t"), "Register");
+        assert_eq!(fold("\u{1b}[1mRegister\u{1b}[0m"), "Register");
     }
 
     #[test]

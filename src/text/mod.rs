@@ -7,12 +7,19 @@ pub mod glob;
 mod nearest;
 mod place;
 pub mod render;
+mod terminal;
 
 pub use nearest::nearest;
 pub use place::{border, cut, line_col, visible};
+pub use terminal::without_sequences;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Stands where texts that stood apart (two elements of a page) were joined in the middle of what
+/// reads as one word: for whoever looks for values, what touches it is not one word. The reader of
+/// pages writes it, the scrubber takes it out. Nobody sees it.
+pub const SEAM: char = '\u{2060}';
 
 /// A file as read, with the path it is shown under (relative to the suite where possible).
 #[derive(Debug, PartialEq, Eq)]

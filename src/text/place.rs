@@ -1,6 +1,7 @@
 //! Places in a text, and showing pieces of it without deceiving the reader.
 
 use super::fold::is_invisible;
+use super::terminal::without_sequences;
 
 /// Line and column of a byte offset, both from 1; columns count characters.
 pub fn line_col(source: &str, offset: usize) -> (usize, usize) {
@@ -25,9 +26,10 @@ pub fn cut(text: &str, max: usize) -> String {
     }
 }
 
-/// A name for a message: characters nobody sees are written out (`‹U+00AD›`), and text that runs
-/// from right to left is isolated so that the rest of the line stays readable.
+/// A name for a message: terminal sequences go, characters nobody sees are written out (`‹U+00AD›`),
+/// and text that runs from right to left is isolated so that the rest of the line stays readable.
 pub fn visible(name: &str) -> String {
+    let name = &*without_sequences(name);
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
         if c == '\n' {
@@ -105,6 +107,11 @@ mod tests {
         assert_eq!(visible("Confir\u{AD}mation"), "Confir‹U+00AD›mation");
         assert_eq!(visible("Delivery\u{A0}window"), "Delivery‹U+00A0›window");
         assert_eq!(visible("plain ❤\u{FE0F}"), "plain ❤\u{FE0F}");
+    }
+
+    #[test]
+    fn case_099_terminal_sequences_leave_nothing_behind() {
+        assert_eq!(visible("Moor \u{1b}[31mred\u{1b}[0m boat"), "Moor red boat");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use annotate_snippets::{
     AnnotationKind, Group, Level as Tone, Renderer, Snippet, normalize_untrusted_str,
 };
 
-use super::{Level, Problem, Span, border, cut, line_col};
+use super::{Level, Problem, Span, border, cut, line_col, without_sequences};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
@@ -26,13 +26,13 @@ pub fn problem(problem: &Problem, style: Style) -> String {
         Level::Error => Tone::ERROR,
         Level::Warning => Tone::WARNING,
     };
-    let message = normalize_untrusted_str(&problem.message);
+    let message = plain(&problem.message);
     let mut group = Group::with_title(tone.primary_title(message.as_str()));
     let excerpt = Excerpt::of(problem);
     if let Some(excerpt) = &excerpt {
         group = group.element(excerpt.snippet());
     }
-    let help = problem.help.as_deref().map(normalize_untrusted_str);
+    let help = problem.help.as_deref().map(plain);
     if let Some(help) = &help {
         group = group.element(Tone::HELP.message(help.as_str()));
     }
@@ -43,6 +43,11 @@ pub fn problem(problem: &Problem, style: Style) -> String {
     renderer.decor_style(DecorStyle::Ascii).render(&[group])
 }
 
+/// Words without anything a terminal would act on. Excerpts keep their columns instead.
+fn plain(words: &str) -> String {
+    normalize_untrusted_str(&without_sequences(words))
+}
+
 /// `file:line:col: error: message`, for lists and titles.
 pub fn one_line(problem: &Problem) -> String {
     let level = match problem.level {
@@ -50,8 +55,8 @@ pub fn one_line(problem: &Problem) -> String {
         Level::Warning => "warning",
     };
     match place(problem) {
-        Some(place) => format!("{place}: {level}: {}", problem.message),
-        None => format!("{level}: {}", problem.message),
+        Some(place) => format!("{place}: {level}: {}", without_sequences(&problem.message)),
+        None => format!("{level}: {}", without_sequences(&problem.message)),
     }
 }
 
@@ -192,6 +197,11 @@ mod tests {
         let source = source("name: \u{1b}[31mred\n");
         let p = Problem::error("bad \u{1b}[31m").at(&source, Span { start: 6, end: 9 });
         assert!(!problem(&p, Style::Plain).contains('\u{1b}'));
+        let bare = Problem::error("a \u{1b}[31mred\u{1b}[0m b").help("\u{1b}[1mtry\u{1b}[0m");
+        assert_eq!(
+            problem(&bare, Style::Plain),
+            "error: a red b\n |\n = help: try"
+        );
     }
 
     #[test]

@@ -109,6 +109,8 @@ fn of(one: &Try) -> Vec<Action> {
         "wait" | "expect" | "extract" | "scroll" | "use" | "plan" | "done" | "stuck" | "start" => {
             return Vec::new();
         }
+        // Whoever is signed in already has nothing to do.
+        "login" if one.acted.is_empty() => return Vec::new(),
         "login" => return vec![login(one)],
         "wait_for_user" => return vec![bare(one, Kind::Person, &after_colon(&started.written))],
         _ => {}

@@ -50,10 +50,14 @@ pub fn draw(png: &[u8], marks: &[Mark], covered: &[Covered]) -> Result<Drawn, St
         }
         false => original,
     };
+    // Found before anything is drawn: what lies there must be the page's.
+    let places = badge_places(&canvas, &real, scale);
     real.iter()
         .for_each(|mark| outline(&mut canvas, mark, scale));
     real.iter().for_each(|mark| dot(&mut canvas, mark, scale));
-    real.iter().for_each(|mark| badge(&mut canvas, mark, scale));
+    real.iter()
+        .zip(places)
+        .for_each(|(mark, place)| badge(&mut canvas, mark.number, place));
     let (width, height) = canvas.dimensions();
     let mut out = Vec::new();
     canvas
@@ -115,8 +119,11 @@ fn outline(canvas: &mut RgbImage, mark: &Mark, scale: f32) {
     fill(canvas, area, ACCENT, 1.0, |x, y| edge(x, y).abs() - 1.6);
 }
 
-/// Centre and half sizes of the outline, kept inside the picture.
-fn around(canvas: &RgbImage, mark: &Mark, scale: f32) -> (f32, f32, f32, f32) {
+/// Centre and half sizes.
+type Frame = (f32, f32, f32, f32);
+
+/// The outline's place, kept inside the picture.
+fn around(canvas: &RgbImage, mark: &Mark, scale: f32) -> Frame {
     let [x, y, w, h] = mark.rect.map(|n| n as f32 * scale);
     let (width, height) = (canvas.width() as f32, canvas.height() as f32);
     let left = (x - AIR).clamp(2.0, width - 2.0);
@@ -140,18 +147,93 @@ fn dot(canvas: &mut RgbImage, mark: &Mark, scale: f32) {
     disc(canvas, x, y, 3.0, ACCENT, 1.0);
 }
 
-/// The number in a disc on the outline's left side: labels stand above a control more often than
-/// before it.
-fn badge(canvas: &mut RgbImage, mark: &Mark, scale: f32) {
-    const RADIUS: f32 = 12.0;
-    let (cx, cy, hw, hh) = around(canvas, mark, scale);
-    let inside = |n: f32, size: u32| n.min(size as f32 - RADIUS - 2.0).max(RADIUS + 2.0);
-    let x = inside(cx - hw - RADIUS + 4.0, canvas.width());
-    let y = inside((cy - hh + RADIUS + 4.0).min(cy), canvas.height());
-    disc(canvas, x, y, RADIUS + 1.8, WHITE, 1.0);
+/// Radius of a badge, and of the white ring around it.
+const RADIUS: f32 = 12.0;
+const RING: f32 = RADIUS + 1.8;
+
+/// Where each number stands: outside its control and where it covers least of the page, never nearer
+/// to another one. The left side comes first: labels stand above a control more often than before it.
+fn badge_places(page: &RgbImage, marks: &[&Mark], scale: f32) -> Vec<(f32, f32)> {
+    let boxes: Vec<Frame> = marks.iter().map(|m| around(page, m, scale)).collect();
+    let mut taken: Vec<(f32, f32)> = Vec::new();
+    for own in &boxes {
+        let (width, height) = (page.width() as f32, page.height() as f32);
+        let inside = |(x, y): (f32, f32)| {
+            (
+                x.clamp(RING, (width - RING).max(RING)),
+                y.clamp(RING, (height - RING).max(RING)),
+            )
+        };
+        let cost = |&(x, y): &(f32, f32)| {
+            let near = distance((x, y), own);
+            let clashes = [
+                usize::from(near < RING - AIR),
+                boxes
+                    .iter()
+                    .filter(|b| *b != own && distance((x, y), b) <= near)
+                    .count(),
+                taken
+                    .iter()
+                    .filter(|b| (x - b.0).hypot(y - b.1) < 2.0 * RING)
+                    .count(),
+            ];
+            (clashes.into_iter().sum::<usize>(), ink(page, x, y) / 8)
+        };
+        taken.extend(around_it(own).map(inside).into_iter().min_by_key(cost));
+    }
+    taken
+}
+
+/// From a point to an outline; none inside it.
+fn distance((x, y): (f32, f32), (cx, cy, hw, hh): &Frame) -> f32 {
+    let (dx, dy) = ((x - cx).abs() - hw, (y - cy).abs() - hh);
+    dx.max(0.0).hypot(dy.max(0.0))
+}
+
+/// Places that touch an outline from outside, the best first.
+fn around_it(&(cx, cy, hw, hh): &Frame) -> [(f32, f32); 8] {
+    const OUT: f32 = RADIUS - 1.0;
+    let (left, right, top, bottom) = (cx - hw - OUT, cx + hw + OUT, cy - hh - OUT, cy + hh + OUT);
+    let beside = (cy - hh + RADIUS + 4.0).min(cy);
+    // Along the edge, but not past its middle.
+    let (start, end) = ((cx - hw + OUT).min(cx), (cx + hw - OUT).max(cx));
+    [
+        (left, beside),
+        (left, top),
+        (start, top),
+        (start, bottom),
+        (right, beside),
+        (right, top),
+        (end, top),
+        (end, bottom),
+    ]
+}
+
+/// How many pixels under a badge differ from their neighbour: letters, lines, pictures.
+fn ink(page: &RgbImage, cx: f32, cy: f32) -> u32 {
+    const SEEN: u8 = 24;
+    let (x0, y0) = ((cx - RING).max(0.0) as u32, (cy - RING).max(0.0) as u32);
+    let (x1, y1) = (
+        ((cx + RING) as u32).min(page.width() - 1),
+        ((cy + RING) as u32).min(page.height() - 1),
+    );
+    let mut count = 0;
+    for y in y0..y1 {
+        for x in x0..x1 {
+            let Rgb(here) = page.get_pixel(x, y);
+            let differs = |other: &Rgb<u8>| (0..3).any(|i| here[i].abs_diff(other.0[i]) > SEEN);
+            if differs(page.get_pixel(x + 1, y)) || differs(page.get_pixel(x, y + 1)) {
+                count += 1;
+            }
+        }
+    }
+    count
+}
+
+fn badge(canvas: &mut RgbImage, number: u32, (x, y): (f32, f32)) {
+    disc(canvas, x, y, RING, WHITE, 1.0);
     disc(canvas, x, y, RADIUS, ACCENT, 1.0);
-    let digits: Vec<u32> = mark
-        .number
+    let digits: Vec<u32> = number
         .to_string()
         .chars()
         .filter_map(|c| c.to_digit(10))
@@ -277,6 +359,86 @@ fn fill(
                     (f32::from(old[i]) * (1.0 - share) + colour[i] * share).round() as u8
                 };
                 canvas.put_pixel(x, y, Rgb([mix(0), mix(1), mix(2)]));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Letters of a label: black and white columns.
+    fn letters(page: &mut RgbImage, [x, y, w, h]: [u32; 4]) {
+        for (column, row) in (x..x + w).flat_map(|c| (y..y + h).map(move |r| (c, r))) {
+            page.put_pixel(column, row, Rgb([if column % 4 < 2 { 0 } else { 255 }; 3]));
+        }
+    }
+
+    fn mark(number: u32, rect: [i32; 4]) -> Mark {
+        Mark {
+            number,
+            rect,
+            point: None,
+        }
+    }
+
+    #[test]
+    fn a_number_covers_neither_its_control_nor_what_stands_beside_it() {
+        for rect in [
+            [8, 60, 90, 24],
+            [8, 4, 90, 24],
+            [60, 60, 90, 24],
+            [0, 0, 40, 16],
+            [300, 180, 100, 20],
+            [0, 90, 400, 24],
+        ] {
+            let mut page = RgbImage::from_pixel(400, 200, Rgb([255; 3]));
+            let own = rect.map(|n| n as u32);
+            letters(&mut page, own);
+            // A neighbour on the right, as in a row of buttons.
+            if rect[0] + rect[2] < 290 {
+                letters(&mut page, [own[0] + own[2] + 6, own[1], 90, own[3]]);
+            }
+            let one = mark(1, rect);
+            let [(x, y)] = badge_places(&page, &[&one], 1.0)[..] else {
+                panic!("one place")
+            };
+            assert_eq!(ink(&page, x, y), 0, "{rect:?}: {x} {y}");
+        }
+    }
+
+    #[test]
+    fn a_number_stands_nearest_to_its_own_control() {
+        let mut page = RgbImage::from_pixel(400, 200, Rgb([255; 3]));
+        // A label before the field, the button right behind it.
+        letters(&mut page, [8, 86, 64, 16]);
+        let marks = [mark(1, [76, 84, 180, 22]), mark(2, [260, 84, 40, 22])];
+        let places = badge_places(&page, &marks.each_ref(), 1.0);
+        let boxes = marks.each_ref().map(|m| around(&page, m, 1.0));
+        assert!(
+            distance(places[0], &boxes[0]) < distance(places[0], &boxes[1]),
+            "{places:?}"
+        );
+        assert!(
+            distance(places[1], &boxes[1]) < distance(places[1], &boxes[0]),
+            "{places:?}"
+        );
+        assert!(places[0].0 < places[1].0, "{places:?}");
+    }
+
+    #[test]
+    fn numbers_of_neighbours_do_not_cover_each_other() {
+        let page = RgbImage::from_pixel(400, 200, Rgb([255; 3]));
+        let marks = [
+            mark(1, [60, 40, 200, 20]),
+            mark(2, [60, 66, 200, 20]),
+            mark(3, [60, 92, 200, 20]),
+        ];
+        let places = badge_places(&page, &marks.each_ref(), 1.0);
+        for (i, a) in places.iter().enumerate() {
+            for b in &places[i + 1..] {
+                assert!((a.0 - b.0).hypot(a.1 - b.1) >= 2.0 * RADIUS, "{places:?}");
             }
         }
     }

@@ -179,9 +179,10 @@ impl Words {
 const NAME: usize = 80;
 const ADDRESS: usize = 200;
 
-/// Text of a page or an author on one line: no controls, nothing invisible, no direction marks.
+/// Text of a page or an author on one line: no terminal sequences, no controls, nothing invisible, no
+/// direction marks.
 pub fn tame(text: &str, limit: usize) -> String {
-    let seen: String = text
+    let seen: String = crate::text::without_sequences(text)
         .chars()
         .map(|c| if c.is_whitespace() { ' ' } else { c })
         .filter(|c| !c.is_control() && !invisible(*c))

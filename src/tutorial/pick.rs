@@ -8,7 +8,7 @@ use super::actions::{Action, Kind, Wish, page_of};
 use super::group::Group;
 use super::history::History;
 use super::model::{Covered, Mark, Picture, tame};
-use crate::event::Frame;
+use crate::event::{END, Frame};
 
 /// The picture of a step; `None` when it was not wished, or every frame was withheld.
 pub fn of_group(history: &History, group: &Group, number: usize, alt: &str) -> Option<Picture> {
@@ -49,7 +49,7 @@ pub fn of_end(history: &History, stopped: bool, number: usize) -> Option<Picture
         .iter()
         .rev()
         .filter(|(_, f)| f.file.is_some());
-    let (_, frame) = kept.find(|(_, f)| stopped || f.step == "end")?;
+    let (_, frame) = kept.find(|(_, f)| stopped || f.step == END)?;
     let (name, alt) = match stopped {
         true => ("stopped", "The page where the run stopped"),
         false => ("result", "The page at the end"),

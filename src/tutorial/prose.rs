@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::model::{Part, Prose, Step, Tutorial, Words, tame};
 use crate::scenario::Pattern;
+use crate::snapshot;
 
 const TITLE: usize = 120;
 const TEXT: usize = 900;
@@ -38,7 +39,8 @@ pub fn pin(tutorial: &Tutorial, volatile: &[Pattern]) -> String {
         prose: Prose::Rules,
         ..tutorial.clone()
     };
-    let text = crate::snapshot::normalise(&super::markdown(&rules), volatile);
+    let text =
+        snapshot::compared_form(snapshot::Kind::Tutorial, &super::markdown(&rules), volatile);
     let hash = Sha256::digest(text.as_bytes());
     hash.iter().take(16).map(|b| format!("{b:02x}")).collect()
 }

@@ -89,6 +89,18 @@ const BAD: &[Bad] = &[
         place: "scenarios/bad.yaml:2:8",
         words: &["file"],
     },
+    Bad {
+        what: "a time zone nobody knows",
+        text: "name: a\nstart: http://app.test/\ntime_zone: Europe/Roma\nsteps: [ { click: Save } ]\nexpect: { see: x }\n",
+        place: "scenarios/bad.yaml:3:12",
+        words: &["Europe/Roma", "Europe/Rome"],
+    },
+    Bad {
+        what: "a locale that is no tag",
+        text: "name: a\nstart: http://app.test/\nlocale: xx_notalocale!\nsteps: [ { click: Save } ]\nexpect: { see: x }\n",
+        place: "scenarios/bad.yaml:3:9",
+        words: &["xx_notalocale!", "en-GB"],
+    },
 ];
 
 #[test]
@@ -212,6 +224,21 @@ fn bad_options_say_how_they_are_written() {
         (&["--min-rate", "0.9"], &["--repeat"]),
         (&["--locked", "--fresh"], &["--fresh"]),
         (&["--browser", "lynx"], &["lynx", "chromium"]),
+        (&["--jobs", "0"], &["--jobs"]),
+        (&["--repeat", "0"], &["--repeat"]),
+        (
+            &["--repeat", "2", "--min-rate", "2"],
+            &["--min-rate", "0.9"],
+        ),
+        (&["--repeat", "2", "--min-rate", "NaN"], &["--min-rate"]),
+        (
+            &["--replay-model", "no-such"],
+            &["--replay-model", "no-such"],
+        ),
+        (&[""], &["empty", "variable"]),
+        (&["sound", ""], &["empty"]),
+        (&["--tag", ""], &["empty"]),
+        (&["--tag", "!"], &["empty"]),
         (&["--no-such-option"], &["--no-such-option"]),
         (&["--suite", "no-such-folder"], &["no-such-folder"]),
     ] {
@@ -229,6 +256,143 @@ fn settings_are_checked_like_scenarios() {
         .say(&["check"])
         .code(2)
         .tells(&["rehearsal.toml:2:", "jbos", "jobs"]);
+    for (text, place, words) in [
+        (
+            "volatile = [\n  \"/(/\",\n]\n",
+            ":2:",
+            &["volatile", "/(/"][..],
+        ),
+        ("volatile = [\"/x*/\"]\n", ":1:", &["fits nothing at all"]),
+        (
+            "mask = [ { text = \"/(/\", as = \"x\" } ]\n",
+            ":1:",
+            &["mask"],
+        ),
+        (
+            "[credentials.foo]\norigin = \"nope\"\n",
+            ":2:",
+            &["credentials.foo.origin"],
+        ),
+        (
+            "[model]\nbase_url = \"ftp://x\"\n",
+            ":2:",
+            &["model.base_url", "ftp"],
+        ),
+        (
+            "[model]\nbase_url = \"http://example.com/v1\"\n",
+            ":2:",
+            &["https"],
+        ),
+        ("[model]\nmax_tokens = 9\n", ":2:", &["max_tokens"]),
+        ("[model]\ntimeout = \"0s\"\n", ":2:", &["model.timeout"]),
+        ("[browser]\nname = \"lynx\"\n", ":2:", &["lynx", "chromium"]),
+        (
+            "[browser]\nviewport = \"1x1\"\n",
+            ":2:",
+            &["1x1", "1280x800"],
+        ),
+        (
+            "[browser]\ntime_zone = \"Mars/Olympus\"\n",
+            ":2:",
+            &["Mars/Olympus"],
+        ),
+        (
+            "[browser]\nlocale = \"en_GB\"\n",
+            ":2:",
+            &["en_GB", "en-GB"],
+        ),
+        (
+            "[browser]\nwebdriver = \"here\"\n",
+            ":2:",
+            &["browser.webdriver"],
+        ),
+        (
+            "[network]\nupstream = \"socks://x\"\n",
+            ":2:",
+            &["upstream"],
+        ),
+        (
+            "[network]\nca_file = \"absent.pem\"\n",
+            ":2:",
+            &["absent.pem"],
+        ),
+        ("[run]\njobs = 0\n", ":2:", &["run.jobs"]),
+    ] {
+        suite.file("rehearsal.toml", text);
+        for args in [&["check"][..], &["run", "--dry"]] {
+            let said = suite.say(args).code(2).tells(words);
+            let place = format!("rehearsal.toml{place}");
+            assert!(said.err.contains(&place), "{place}: {}", said.err);
+            assert!(said.err.contains("1 error"), "once: {}", said.err);
+        }
+    }
+    suite.file("rehearsal.toml", "[credentials.foo]\npassword = \"x\"\n");
+    suite
+        .say(&["check"])
+        .code(2)
+        .tells(&["password", "1 error"]);
+}
+
+#[test]
+fn variables_of_the_environment_are_checked_like_settings() {
+    let suite = Suite::new();
+    for (name, value) in [
+        ("REHEARSAL_JOBS", "abc"),
+        ("REHEARSAL_RETRIES", "-1"),
+        ("REHEARSAL_UPSTREAM", "here"),
+        ("REHEARSAL_NETWORK_MODE", "off"),
+    ] {
+        for args in [&["check"][..], &["run", "--dry"], &["doctor"]] {
+            let mut command = suite.command(args);
+            let output = command.env(name, value).output().expect("it starts");
+            super::rig::said(output).code(2).tells(&[name]);
+        }
+    }
+}
+
+/// What stands there under a scenario's name and can't be read is told, never passed over.
+#[test]
+fn links_that_lead_nowhere_and_pipes_are_told() {
+    use std::os::unix::fs::symlink;
+    let pipe = |path: &std::path::Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.expect("mkfifo").success());
+    };
+    let suite = Suite::new();
+    let at = |name: &str| suite.path().join("scenarios").join(name);
+    symlink("loop.yaml", at("loop.yaml")).expect("a link");
+    symlink("/no/such/place", at("dangling.yaml")).expect("a link");
+    pipe(&at("pipe.yaml"));
+    for args in [&["check"][..], &["run", "--dry"]] {
+        suite.say(args).code(2).tells(&[
+            "scenarios/loop.yaml can't be read",
+            "scenarios/dangling.yaml can't be read: it is a link to /no/such/place",
+            "scenarios/pipe.yaml can't be read: it is not a regular file",
+        ]);
+    }
+    let linked = Suite::new();
+    linked.file("elsewhere/more.yaml", SOUND);
+    symlink(
+        linked.path().join("elsewhere"),
+        linked.path().join("scenarios/elsewhere"),
+    )
+    .expect("a link");
+    linked
+        .say(&["check"])
+        .code(0)
+        .tells(&["scenarios/elsewhere", "is not read", "1 warning"]);
+    for settings in ["dangling", "pipe"] {
+        let suite = Suite::new();
+        let path = suite.path().join("rehearsal.toml");
+        match settings {
+            "pipe" => pipe(&path),
+            _ => symlink("/no/such/place", &path).expect("a link"),
+        }
+        suite
+            .say(&["check"])
+            .code(2)
+            .tells(&["rehearsal.toml can't be read"]);
+    }
 }
 
 #[test]

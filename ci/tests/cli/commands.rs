@@ -167,7 +167,8 @@ fn case_093_check_names_what_waits_and_what_nobody_owns() {
     let suite = Suite::new();
     suite
         .file("snapshots/sound/tutorial.md.new", "# Sound\n")
-        .file("snapshots/gone/tutorial.md", "# Gone\n");
+        .file("snapshots/gone/tutorial.md", "# Gone\n")
+        .file("snapshots/gone/pictures/01-a.png", "");
     suite.say(&["check"]).code(6).tells(&[
         "snapshots/sound",
         "rehearsal review",
@@ -175,6 +176,14 @@ fn case_093_check_names_what_waits_and_what_nobody_owns() {
         "--prune",
     ]);
     suite.say(&["review", "--prune"]).code(0);
+    assert!(!suite.path().join("snapshots/gone").exists());
+    let said = suite.say(&["check"]).code(6);
+    assert!(
+        said.err.contains("a pending tutorial waits"),
+        "what a scenario owns stays: {}",
+        said.err
+    );
+    suite.say(&["accept"]).code(0);
     suite.say(&["check"]).code(0);
 }
 
@@ -228,4 +237,53 @@ fn scan_finds_a_credential_s_value_and_says_whose() {
         "{all}"
     );
     assert!(!all.contains("correct-horse-77-battery"), "{all}");
+}
+
+#[test]
+fn scan_calls_nothing_clean_that_it_could_not_read() {
+    let suite = Suite::new();
+    suite.say(&["scan", "absent"]).code(2).tells(&["absent"]);
+    suite
+        .say(&["scan", "scenarios", "absent"])
+        .code(2)
+        .tells(&["absent"]);
+    let said = suite.say(&["scan", "scenarios/sound.yaml"]).code(0);
+    assert!(said.out.contains("1 files searched"), "{}", said.out);
+    // Neither waited for nor counted.
+    let pipe = suite.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo").success());
+    let said = suite.say(&["scan", "pipe"]).code(3);
+    assert!(
+        said.out.contains("0 files searched") && said.out.contains("1 could not"),
+        "{}",
+        said.out
+    );
+    suite.file("rehearsal.toml", "[run]\njbos = 2\n");
+    suite.say(&["scan", "scenarios"]).code(2).tells(&["jbos"]);
+}
+
+#[test]
+fn init_leaves_a_suite_that_is_there_alone() {
+    let suite = Suite::new();
+    let before = suite.files();
+    suite
+        .say(&["init"])
+        .code(2)
+        .tells(&["sound", "nothing was changed", "--dir"]);
+    assert_eq!(suite.files(), before);
+}
+
+#[test]
+fn doctor_tells_a_broken_suite_from_none() {
+    let suite = Suite::new();
+    suite.file("rehearsal.toml", "[run]\njbos = 2\n");
+    let said = suite
+        .say(&["doctor"])
+        .code(2)
+        .tells(&["rehearsal.toml:2:", "jbos"]);
+    assert!(!said.out.contains("none here"), "{}", said.out);
+    assert!(said.out.contains("browser"), "{}", said.out);
+    let said = Suite::empty().say(&["doctor"]);
+    assert!(said.out.contains("suite      none here"), "{}", said.out);
 }

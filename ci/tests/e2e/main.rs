@@ -7,5 +7,6 @@ mod driver;
 mod lifecycle;
 mod oracle;
 mod page;
+mod review;
 mod safety;
 mod serve;

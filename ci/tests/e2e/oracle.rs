@@ -57,6 +57,7 @@ async fn names_and_roles_agree_with_the_browser() {
             generation: 1,
             scrub: &Nothing,
             allowed: &|_| true,
+            sought: &[],
         };
         let reading = observe(&browser, &browser.top, &wave)
             .await

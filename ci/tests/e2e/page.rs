@@ -30,6 +30,7 @@ impl<'a> Page<'a> {
             generation: self.generation,
             scrub: &Nothing,
             allowed: &|_| true,
+            sought: &[],
         };
         self.seen = observe(self.browser, &self.browser.top, &wave)
             .await
@@ -88,7 +89,7 @@ async fn cases_of_reading_and_acting() {
     );
     assert_eq!(
         page.prepare("button", "Recall").await,
-        by("by fieldset \"Unlock\"")
+        by("fieldset \"Unlock\"")
     );
     assert_eq!(page.click("button", "Unlock").await, "unlocked");
     assert_eq!(page.click("button", "Dispatch").await, "dispatched");

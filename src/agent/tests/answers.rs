@@ -113,7 +113,7 @@ async fn case_120_broken_json_is_not_mended_and_its_place_is_told_once() {
 async fn case_131_a_cut_answer_is_called_cut() {
     let error = refused_at_once(choice_of("length", json!({ "content": "{\"id\":\"e1" }))).await;
     assert_eq!(error, AnswerError::Truncated { limit: 2048 });
-    assert!(error.to_string().contains("max_tokens"));
+    assert!(error.to_string().contains("REHEARSAL_MODEL_MAX_TOKENS"));
     // Whole as it looks, it is not acted upon.
     let error = refused_at_once(choice_of("length", json!({ "content": SAVE }))).await;
     assert_eq!(error.kind(), "truncated");

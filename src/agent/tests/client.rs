@@ -145,8 +145,15 @@ async fn case_125_temperature_is_not_sent_and_dropped_when_refused() {
         temperature: Some(0.0),
         ..settings(&server.base)
     };
-    learns(&server, warm, 2).await;
+    learns(&server, warm.clone(), 2).await;
     assert_eq!(server.bodies()[0]["temperature"], 0.0);
+    // It is said, once.
+    let model = model(warm);
+    let first = choose_plainly(&model).await;
+    let note = first.calls[0].note.as_deref().unwrap_or_default();
+    assert!(note.contains("temperature 0"), "{note}");
+    let second = choose_plainly(&model).await;
+    assert_eq!(second.calls[0].note, None);
 }
 
 #[tokio::test]

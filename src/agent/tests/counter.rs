@@ -91,10 +91,12 @@ fn r41_every_budget_has_an_exit_of_its_own() {
 #[test]
 fn a_refuted_done_counts_from_the_second() {
     let mut counter = counter();
-    assert_eq!(counter.refuted(), Verdict::GoOn);
+    assert_eq!(counter.refuted(), None);
     assert_eq!(counter.failures(), 0);
-    counter.refuted();
-    assert_eq!(counter.refuted(), Verdict::Warn);
+    assert_eq!(counter.refuted(), Some(Verdict::GoOn));
+    assert_eq!(counter.refuted(), Some(Verdict::Warn));
+    assert_eq!(counter.refuted(), Some(Verdict::Warn));
+    assert_eq!(counter.refuted(), Some(Verdict::Stop(Exit::Stuck)));
 }
 
 #[test]

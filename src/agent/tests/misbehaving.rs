@@ -56,6 +56,53 @@ async fn case_128_status_and_content_type_survive_a_foreign_body() {
     let found = failure(settings(&server.base)).await;
     assert!(matches!(found, ModelFailure::NotJson { .. }), "{found:?}");
     assert!(!found.to_string().contains("expected value"));
+
+    let server = Server::playing([Says::text(204, "text/plain", "")]).await;
+    let told = failure(settings(&server.base)).await.to_string();
+    assert!(told.contains("answered 204"), "{told}");
+}
+
+#[tokio::test]
+async fn case_128_an_error_inside_a_200_is_the_servers_word_and_not_the_models() {
+    let overloaded = json!({ "error": { "message": "model overloaded", "code": 500 } });
+    let server = Server::playing([overloaded]).await;
+    let asked = choose_plainly(&model(settings(&server.base))).await;
+    let error = asked.outcome.unwrap_err();
+    assert!(error.is_environment());
+    let told = error.to_string();
+    assert!(
+        told.contains("answered 200, in it an error 500") && told.contains("model overloaded"),
+        "{told}"
+    );
+    assert_eq!(server.calls(), 3, "tried again as any 500");
+
+    for error in [
+        json!("no such model"),
+        json!({ "message": "no such model" }),
+    ] {
+        let reply = json!({ "choices": [], "error": error });
+        let server = Server::playing([reply]).await;
+        let told = failure(settings(&server.base)).await.to_string();
+        assert!(told.contains("no such model"), "{told}");
+        assert_eq!(server.calls(), 1);
+    }
+
+    // A field that is there and says nothing is no error.
+    for nothing in [json!(null), json!(""), json!({})] {
+        let mut reply = says(SAVE);
+        reply["error"] = nothing;
+        let server = Server::playing([reply]).await;
+        let asked = choose_plainly(&model(settings(&server.base))).await;
+        assert!(is_save(&asked.outcome.unwrap()));
+    }
+}
+
+#[tokio::test]
+async fn a_byte_order_mark_before_the_reply_is_no_harm() {
+    let body = format!("\u{feff}{}", says(SAVE));
+    let server = Server::playing([Says::text(200, "application/json", &body)]).await;
+    let asked = choose_plainly(&model(settings(&server.base))).await;
+    assert!(is_save(&asked.outcome.unwrap()));
 }
 
 #[tokio::test]

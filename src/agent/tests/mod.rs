@@ -66,6 +66,7 @@ pub fn page(nodes: Vec<Node>) -> Observation {
             ready: true,
             ..Document::default()
         }],
+        sought: Vec::new(),
         unread: Vec::new(),
     }
 }

@@ -2,7 +2,9 @@ use secrecy::ExposeSecret;
 
 use super::server::Server;
 use super::*;
-use crate::agent::settings::{ModelTable, SettingsError};
+use crate::agent::AnswerError;
+use crate::agent::settings::{MAX_TOKENS, SettingsError, TEMPERATURE};
+use crate::scenario::ModelTable;
 
 fn read(pairs: &[(&str, &str)]) -> Result<Option<ModelSettings>, SettingsError> {
     let table = ModelTable::default();
@@ -101,20 +103,52 @@ fn a_key_is_in_no_debug_text() {
 }
 
 #[test]
-fn the_table_is_closed_and_durations_are_checked() {
-    assert!(toml::from_str::<ModelTable>("nam = \"x\"").is_err());
+fn durations_are_checked() {
     let table: ModelTable =
         toml::from_str("base_url = \"http://127.0.0.1:1\"\nname = \"m\"\ntimeout = \"500ms\"")
             .unwrap();
     let settings = ModelSettings::read(&table, |_| None).unwrap().unwrap();
     assert_eq!(settings.timeout, Duration::from_millis(500));
-    for bad in ["5", "0s", "s", "-1s", "5m"] {
+    for bad in ["5", "0s", "s", "-1s", "5h"] {
         let table = ModelTable {
             timeout: Some(bad.into()),
             ..table.clone()
         };
         let refused = ModelSettings::read(&table, |_| None).unwrap_err();
         assert_eq!(refused, SettingsError::Timeout(bad.into()));
+    }
+}
+
+#[test]
+fn case_131_the_limit_a_message_names_is_the_one_that_can_be_set() {
+    let with = |name: &str, value: &str| {
+        read(&[
+            ("OPENAI_BASE_URL", "http://127.0.0.1:1/v1"),
+            ("OPENAI_MODEL", "m"),
+            (name, value),
+        ])
+    };
+    let limit = with(MAX_TOKENS, "").unwrap().unwrap().max_tokens;
+    for error in [
+        AnswerError::Truncated { limit },
+        AnswerError::Empty { tokens: Some(9) },
+    ] {
+        assert!(error.to_string().contains(MAX_TOKENS), "{error}");
+    }
+    assert_eq!(with(MAX_TOKENS, "4096").unwrap().unwrap().max_tokens, 4096);
+    let warm = with(TEMPERATURE, "0").unwrap().unwrap();
+    assert_eq!(warm.temperature, Some(0.0));
+    assert_eq!(with(TEMPERATURE, " ").unwrap().unwrap().temperature, None);
+    for (name, bad) in [
+        (MAX_TOKENS, "0"),
+        (MAX_TOKENS, "-1"),
+        (MAX_TOKENS, "many"),
+        (TEMPERATURE, "99"),
+        (TEMPERATURE, "NaN"),
+        (TEMPERATURE, "-0.1"),
+    ] {
+        let refused = with(name, bad).unwrap_err().to_string();
+        assert!(refused.contains(name) && refused.contains(bad), "{refused}");
     }
 }
 

@@ -252,6 +252,8 @@ async fn a_secret_in_an_address_is_stopped_however_it_is_encoded() {
         "http://code.test/kitten/x",
         "http://code.test/?q=%6bitten",
         "http://kitten.code.test/",
+        "http://kitten.evil.test/",
+        "http://evil.test/kitten",
     ] {
         assert_eq!(rig.get(address).await.status, 403, "{address}");
         assert_eq!(rig.blocked().await.reason, "secret in url");

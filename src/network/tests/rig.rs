@@ -334,8 +334,8 @@ impl Client {
         }
     }
 
-    pub async fn send(&mut self, bytes: &str) {
-        self.stream.write_all(bytes.as_bytes()).await.unwrap();
+    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.stream.write_all(bytes.as_ref()).await.unwrap();
         self.stream.flush().await.unwrap();
     }
 

@@ -1,6 +1,6 @@
 use super::rig::*;
 use crate::network::NetEvent;
-use crate::policy::{Origin, Suggestion};
+use crate::policy::{Carries, Origin, SignIn, Suggestion};
 
 #[tokio::test]
 async fn r89_an_undeclared_write_never_reaches_the_site() {
@@ -113,20 +113,63 @@ async fn a_declared_write_passes_as_often_as_declared() {
     assert_eq!(site.seen().len(), 1);
 }
 
+/// Where the value `kitten` belongs.
+fn sign_in() -> SignIn {
+    SignIn {
+        origin: Origin::parse("http://code.test").unwrap(),
+        action: None,
+        carries: Carries::new(|body| body.ends_with(b"kitten")),
+    }
+}
+
 #[tokio::test]
-async fn a_login_window_is_for_its_origin_alone() {
+async fn r89_a_login_covers_the_one_request_that_carries_the_value_to_its_origin() {
     let site = site().await;
     let rules = [
         mapped("http://code.test", site.address),
         mapped("http://other.test", site.address),
     ];
     let rig = rig(config(rules)).await;
-    let origin = Origin::parse("http://code.test").unwrap();
-    rig.config.gate.lock().unwrap().open_login(origin);
-    let to = |host: &str| request("POST", &format!("http://{host}/session"), "", "a=b");
-    assert_eq!(rig.say(&to("code.test")).await.status, 200);
-    assert_eq!(rig.say(&to("other.test")).await.status, 403);
-    assert_eq!(site.seen().len(), 1);
+    rig.config.gate.lock().unwrap().open_login(sign_in());
+    let post =
+        |host: &str, body: &str| request("POST", &format!("http://{host}/session"), "", body);
+    let coded = |body: &str| {
+        let fields = "Content-Encoding: gzip\r\n";
+        request("POST", "http://code.test/session", fields, body)
+    };
+    for refused in [
+        post("other.test", "p=kitten"),
+        post("code.test", "delete=account"),
+        coded("p=kitten"),
+        request("DELETE", "http://code.test/session", "", "p=kitten"),
+    ] {
+        assert_eq!(rig.say(&refused).await.status, 403, "{refused}");
+    }
+    assert!(site.seen().is_empty());
+    assert_eq!(rig.say(&post("code.test", "p=kitten")).await.status, 200);
+    assert!(
+        site.seen()[0].ends_with("p=kitten"),
+        "the body arrives whole"
+    );
+    assert_eq!(rig.say(&post("code.test", "p=kitten")).await.status, 403);
+}
+
+#[tokio::test]
+async fn a_login_that_is_redirected_as_it_is_covers_the_next_request_too() {
+    let site = answering(|head| {
+        match head.contains("/session/") {
+            true => "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+            false => "HTTP/1.1 308 Permanent Redirect\r\nLocation: /session/\r\nContent-Length: 0\r\n\r\n",
+        }
+        .into()
+    })
+    .await;
+    let rig = rig(config([mapped("http://code.test", site.address)])).await;
+    rig.config.gate.lock().unwrap().open_login(sign_in());
+    let post = |path: &str| request("POST", &format!("http://code.test{path}"), "", "kitten");
+    assert_eq!(rig.say(&post("/session")).await.status, 308);
+    assert_eq!(rig.say(&post("/session/")).await.status, 200);
+    assert_eq!(rig.say(&post("/session/")).await.status, 403);
 }
 
 #[tokio::test]

@@ -91,7 +91,9 @@ async function prepared(element, index, purpose) {
   const tag = tagOf(element);
   if (purpose === 'upload') return { ok: true, x: 0, y: 0, via: 'element' };
   if (purpose === 'fill' && isReadOnly(element, tag)) return no('read_only');
-  const styleHidden = !CHECK_VISIBILITY.call(element, { visibilityProperty: true });
+  // Of an area its image is drawn.
+  const area = tag === 'area' ? areaBox(element) : null;
+  const styleHidden = !CHECK_VISIBILITY.call(area ? area.image : element, { visibilityProperty: true });
   const surrogates = styleHidden ? [] : clickLabels(element, tag);
   if (styleHidden) return no('hidden');
   const moving = stood(element, index) ? null : await settle(element, 30);
@@ -120,7 +122,8 @@ async function aim(element, target, via) {
   let cover = null;
   for (const block of [null, 'center', 'start', 'end', 'nearest']) {
     if (block) {
-      Element.prototype.scrollIntoView.call(element, { block, inline: 'center', behavior: 'instant' });
+      const drawn = tagOf(element) === 'area' ? areaBox(element)?.image || element : element;
+      Element.prototype.scrollIntoView.call(drawn, { block, inline: 'center', behavior: 'instant' });
       const frameElement = frameElementOf(documentOf(element));
       if (frameElement) Element.prototype.scrollIntoView.call(frameElement, { block: 'nearest', behavior: 'instant' });
       const moving = await settle(element, 30);
@@ -138,8 +141,10 @@ async function aim(element, target, via) {
   return cover ? no('covered', coverName(cover)) : no('off_screen');
 }
 
+const boxesOf = (element) => (tagOf(element) === 'area' ? [areaBox(element)?.box].filter(Boolean) : element.getClientRects());
+
 function sizeless(element) {
-  for (const rect of element.getClientRects()) if (rect.width >= 1 && rect.height >= 1) return false;
+  for (const rect of boxesOf(element)) if (rect.width >= 1 && rect.height >= 1) return false;
   return true;
 }
 
@@ -149,7 +154,7 @@ function pointsOf(element) {
   const width = view.innerWidth;
   const height = view.innerHeight;
   const points = [];
-  for (const rect of element.getClientRects()) {
+  for (const rect of boxesOf(element)) {
     const left = Math.max(rect.left, 0);
     const right = Math.min(rect.right, width);
     const top = Math.max(rect.top, 0);
@@ -245,38 +250,46 @@ function coverName(element) {
   return describe(named || element);
 }
 
-// Scroll boxes of the page, largest first and the page itself last (what it holds is mostly there): the element itself and how much is left in it.
+// Scroll boxes of the page, largest first and the page itself last (what it holds is mostly there), each with
+// the way it scrolls: the element itself and how much is left in it.
+const WAYS = {
+  down: { at: 'scrollTop', view: 'clientHeight', all: 'scrollHeight', style: 'overflowY', to: 'top' },
+  across: { at: 'scrollLeft', view: 'clientWidth', all: 'scrollWidth', style: 'overflowX', to: 'left' },
+};
 let scrollBoxes = [];
 function scrollers() {
   const found = [];
   const root = getter(Document.prototype, 'scrollingElement').call(document);
   for (const element of everyElement(document)) {
-    if (element !== root && element.scrollHeight <= element.clientHeight + 4) continue;
-    if (element !== root) {
-      const overflow = (windowOf(element) || window).getComputedStyle(element).overflowY;
-      if (overflow !== 'auto' && overflow !== 'scroll') continue;
+    for (const way of [WAYS.down, WAYS.across]) {
+      if (element[way.all] <= element[way.view] + 4) continue;
+      if (element !== root) {
+        const overflow = (windowOf(element) || window).getComputedStyle(element)[way.style];
+        if (overflow !== 'auto' && overflow !== 'scroll') continue;
+      } else if (way === WAYS.across) continue;
+      found.push({ element, way });
     }
-    if (element.scrollHeight > element.clientHeight + 4) found.push(element);
   }
-  const last = (element) => Number(element === root);
-  found.sort((a, b) => last(a) - last(b) || b.clientHeight * b.clientWidth - a.clientHeight * a.clientWidth);
+  const last = ({ element }) => Number(element === root);
+  const size = ({ element }) => element.clientHeight * element.clientWidth;
+  found.sort((a, b) => last(a) - last(b) || size(b) - size(a));
   scrollBoxes = found;
-  return pack(found.map((element) => ({ top: element.scrollTop, height: element.scrollHeight, view: element.clientHeight, what: describe(element) })));
+  return pack(found.map(({ element, way }) => ({ top: element[way.at], height: element[way.all], view: element[way.view], what: describe(element) })));
 }
-// Scrolls box `at` by a share of its height; says whether it moved.
+// Scrolls box `at` by a share of its view; says whether it moved.
 function scrollBy(at, share) {
   const box = scrollBoxes[at];
-  if (!box || !connected(box)) return false;
-  const before = box.scrollTop;
-  Element.prototype.scrollTo.call(box, { top: before + box.clientHeight * share, behavior: 'instant' });
-  return box.scrollTop !== before;
+  if (!box || !connected(box.element)) return false;
+  return scrolled(box, box.element[box.way.at] + box.element[box.way.view] * share);
 }
 function scrollTo(at, top) {
   const box = scrollBoxes[at];
-  if (!box) return false;
-  const before = box.scrollTop;
-  Element.prototype.scrollTo.call(box, { top: top === 'bottom' ? box.scrollHeight : top, behavior: 'instant' });
-  return box.scrollTop !== before;
+  return !!box && scrolled(box, top === 'bottom' ? box.element[box.way.all] : top);
+}
+function scrolled({ element, way }, to) {
+  const before = element[way.at];
+  Element.prototype.scrollTo.call(element, { [way.to]: to, behavior: 'instant' });
+  return element[way.at] !== before;
 }
 function scrollIntoView(generation, index) {
   const found = held(generation, index).element;

@@ -6,5 +6,5 @@ globalThis.__rehearsal = {
   prepare, throughFrame, element, elements, windowAt, scrollers, scrollBy, scrollTo, scrollIntoView, quietSince, settled, twoFrames,
   focus, hasFocus, insertText, enter, leaveField, selectText, setValue, readBack, selectOption, checkedState, formFacts, submitterOf, protect, heldFields, clearProtected,
   rectangles, contentOffset, pose, release, cover, guard,
-  query, extract, fingerprint, probe,
+  query, extract, fingerprint, probe, signInButton, holdBack,
 };

@@ -21,6 +21,7 @@ const OWNER_DOCUMENT = getter(Node.prototype, 'ownerDocument');
 const IS_CONNECTED = getter(Node.prototype, 'isConnected');
 const ROOT_NODE = Node.prototype.getRootNode;
 const CONTAINS = Node.prototype.contains;
+const NAMESPACE = getter(Element.prototype, 'namespaceURI');
 const LOCAL_NAME = getter(Element.prototype, 'localName');
 const SHADOW_ROOT = getter(Element.prototype, 'shadowRoot');
 const ASSIGNED_SLOT = getter(Element.prototype, 'assignedSlot');
@@ -52,7 +53,14 @@ const first = (node) => FIRST_CHILD.call(node);
 const next = (node) => NEXT_SIBLING.call(node);
 const parentOf = (node) => PARENT_NODE.call(node);
 const kind = (node) => NODE_TYPE.call(node);
-const tagOf = (element) => LOCAL_NAME.call(element);
+// SVG and MathML may use HTML's names (`<svg><a>`), but their elements have none of HTML's properties.
+const TYPED = new Set(['a', 'area', 'button', 'form', 'frame', 'iframe', 'input', 'label', 'meter', 'object', 'option',
+  'progress', 'select', 'slot', 'textarea']);
+const tagOf = (element) => {
+  const tag = LOCAL_NAME.call(element);
+  return TYPED.has(tag) && NAMESPACE.call(element) !== 'http://www.w3.org/1999/xhtml' ? `svg:${tag}` : tag;
+};
+const svgHref = (element) => attribute(element, 'href') ?? attribute(element, 'xlink:href');
 const documentOf = (node) => OWNER_DOCUMENT.call(node) || node;
 const connected = (node) => IS_CONNECTED.call(node);
 const rootOf = (node) => ROOT_NODE.call(node);
@@ -60,6 +68,23 @@ const contains = (outer, inner) => CONTAINS.call(outer, inner);
 const matches = (element, css) => MATCHES.call(element, css);
 const closest = (element, css) => CLOSEST.call(element, css);
 const rectOf = (element) => RECT.call(element);
+// An area of an image map has no box of its own: its part of the image, as wide as its shape.
+function areaBox(area) {
+  const map = closest(area, 'map');
+  const name = map && (attribute(map, 'name') || attribute(map, 'id'));
+  const image = name && [...all(rootOf(area), 'img[usemap]')].find((one) => attribute(one, 'usemap') === `#${name}`);
+  if (!image || !CHECK_VISIBILITY.call(image, { visibilityProperty: true })) return null;
+  const whole = rectOf(image);
+  const at = (attribute(area, 'coords') || '').split(/[\s,;]+/).filter(Boolean).map(Number);
+  if (!at.length || at.some(Number.isNaN)) return { image, box: whole };
+  const circle = /^circ/i.test(attribute(area, 'shape') || '');
+  const [across, down] = circle
+    ? [[at[0] - at[2], at[0] + at[2]], [at[1] - at[2], at[1] + at[2]]]
+    : [at.filter((_, i) => i % 2 === 0), at.filter((_, i) => i % 2 === 1)];
+  const [left, top] = [Math.min(...across), Math.min(...down)];
+  return { image, box: new DOMRect(whole.x + left, whole.y + top, Math.max(...across) - left, Math.max(...down) - top) };
+}
+
 const windowOf = (node) => DEFAULT_VIEW.call(documentOf(node));
 const ELEMENT = 1;
 const TEXT = 3;
@@ -140,6 +165,11 @@ function flatParent(node) {
 // Most text is folded already: asking costs less than a copy.
 const UNFOLDED = /[^\S ]|\s\s|^\s|\s$/;
 const fold = (text) => (UNFOLDED.test(text) ? text.replace(/\s+/g, ' ').trim() : text);
+// Put between texts of two nodes that run together in what reads as one word: whoever looks for a
+// secret has to know that something ended there. Nobody sees it; it is taken out again outside.
+const SEAM = '\u2060';
+const wordy = (c) => (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c > '\x7f' && !/\s/.test(c));
+const seam = (before, after) => (before && after && wordy(before[before.length - 1]) && wordy(after[0]) ? SEAM : '');
 const words = (text) => (text ? text.split(/\s+/).filter(Boolean) : NONE);
 function truthy(element, name) {
   const written = attribute(element, name);

@@ -129,7 +129,7 @@ function formFacts(generation, index) {
     if (!name) continue;
     const tag = tagOf(field);
     const type = tag === 'input' ? inputType(field) : tag;
-    facts.fields.push({ name: clip(name, 200), type, secret: isSecretField(field), filled: !!(NATIVE_FIELDS.has(tag) && fieldFilled(field, tag)), value: fieldDigest(field, tag) });
+    facts.fields.push({ name: clip(name, 200), type, secret: isSecretField(field), filled: !!(NATIVE_FIELDS.has(tag) && fieldFilled(field, tag)), value: fieldDigest(field, tag), shown: fieldShown(field, tag, type) });
   }
   return pack(facts);
 }
@@ -137,6 +137,13 @@ function formFacts(generation, index) {
 function fieldDigest(field, tag) {
   if (!NATIVE_FIELDS.has(tag) || isSecretField(field)) return '';
   return digestOf(tag === 'select' ? [...selectOptions(field)].filter((option) => option.selected).map(optionText).join('\u001f') : fieldValue(field) + '\u001f' + (checkedOf(field, roleOf(field), tag) ?? ''));
+}
+// What a person sees in it, for the one who is asked whether it may be sent.
+function fieldShown(field, tag, type) {
+  if (!NATIVE_FIELDS.has(tag) || isSecretField(field) || type === 'hidden') return '';
+  if (tag === 'select') return clip([...selectOptions(field)].filter((option) => option.selected).map(optionText).join(', '), 200);
+  const checked = checkedOf(field, roleOf(field), tag);
+  return checked === null ? clip(fieldValue(field), 200) : checked ? 'yes' : 'no';
 }
 function fieldFilled(field, tag) {
   if (tag === 'select') return selectOptions(field).length > 0;

@@ -126,7 +126,7 @@ function sourceSpan(node, start, end) {
 const covers = new Map();
 function cover(on, generation, indices) {
   if (!on) {
-    for (const animation of covers.values()) animation.cancel();
+    for (const animation of [...covers.values()].flat()) animation.cancel();
     covers.clear();
     return 0;
   }
@@ -137,9 +137,12 @@ function cover(on, generation, indices) {
       backgroundColor: '#000', backgroundImage: 'none', color: '#000', caretColor: 'transparent', textShadow: 'none',
       webkitTextFillColor: '#000', filter: 'brightness(0)',
     };
-    const animation = Element.prototype.animate.call(element, [paint, paint], { duration: 1e9, fill: 'both' });
-    animation.pause();
-    covers.set(element, animation);
+    const painted = [undefined, '::before', '::after'].filter((which) => !which || pseudoText(element, which, true)).map((pseudoElement) => {
+      const animation = Element.prototype.animate.call(element, [paint, paint], { duration: 1e9, fill: 'both', pseudoElement });
+      animation.pause();
+      return animation;
+    });
+    covers.set(element, painted);
   }
   return covers.size;
 }
@@ -175,7 +178,7 @@ function freeze(on) {
   }
   if (frozen) return frozen.length;
   frozen = [];
-  const mine = new Set(covers.values());
+  const mine = new Set([...covers.values()].flat());
   for (const animation of Document.prototype.getAnimations.call(document)) {
     if (mine.has(animation) || animation.playState !== 'running') continue;
     try {

@@ -62,16 +62,20 @@ function alternative(element, role, walk) {
   return fold(title) ? said(title, 'title') : NO_NAME;
 }
 
+// Elements that name another: by their ids, or set by script without ids (the attribute is empty then).
+const LABELLED_BY_ELEMENTS = Object.getOwnPropertyDescriptor(Element.prototype, 'ariaLabelledByElements')?.get;
+function labellers(element) {
+  const ids = words(attribute(element, 'aria-labelledby'));
+  if (!ids.length && LABELLED_BY_ELEMENTS) return LABELLED_BY_ELEMENTS.call(element) || NONE;
+  const root = rootOf(element);
+  return ids.map((id) => byId(root, id)).filter(Boolean);
+}
+
 function labelledBy(element, walk) {
   if (!has(element, 'aria-labelledby')) return null;
-  const ids = words(attribute(element, 'aria-labelledby'));
-  if (!ids.length) return null;
-  const root = rootOf(element);
   const parts = [];
   let found = false;
-  for (const id of ids) {
-    const target = byId(root, id);
-    if (!target) continue;
+  for (const target of labellers(element)) {
     found = true;
     const inner = {
       seen: new Set(target === element ? [] : [element]),
@@ -346,9 +350,8 @@ function contentOf(element, walk) {
         const how = styleOf(up).transform;
         if (how !== 'none') data = transformed(data, how);
       }
-      if (gap && text) text += ' ';
+      text += (gap && text ? ' ' : seam(text, data)) + data;
       gap = false;
-      text += data;
       return;
     }
     if (type !== ELEMENT || inner.seen.has(child)) return;
@@ -368,7 +371,7 @@ function contentOf(element, walk) {
         if (!style.drawn && first(child)) {
           // A child may be visible again.
           const part = contentOf(child, inner);
-          if (fold(part)) text += part;
+          if (fold(part)) text += seam(text, part) + part;
         }
         return;
       }
@@ -381,9 +384,8 @@ function contentOf(element, walk) {
     const apart = block || (part && found.from.startsWith('label'));
     if (part) {
       if (apart && text) gap = true;
-      if (gap && text) text += ' ';
+      text += (gap && text ? ' ' : seam(text, part)) + part;
       gap = false;
-      text += part;
     }
     if (apart && text) gap = true;
   };
@@ -405,7 +407,7 @@ function contentOf(element, walk) {
     }
   }
   const after = pseudoText(element, '::after');
-  return after ? text + after : text;
+  return text + seam(text, after) + after;
 }
 
 const SILENT = new Set(['script', 'style', 'template', 'noscript', 'head', 'meta', 'link', 'title', 'datalist', 'param', 'source', 'track', 'rt', 'rp']);

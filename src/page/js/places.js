@@ -1,13 +1,9 @@
 // Finding by text, containment, scrolling a view, dropping by events.
 
 // The innermost visible elements whose own text is the wanted one, lifted to what can be acted on.
-function queryText(generation, wanted) {
-  if (generation !== store.generation) return JSON.stringify({ reason: 'stale' });
+function textTargets(wanted) {
   const want = fold(wanted);
   const hits = [];
-  forgetRoles();
-  forgetNames();
-  forgetStyles();
   for (const element of everyElement(document)) {
     const tag = tagOf(element);
     if (tag === 'script' || tag === 'style' || tag === 'template' || tag === 'noscript' || tag === 'head' || tag === 'title') continue;
@@ -17,23 +13,29 @@ function queryText(generation, wanted) {
   }
   // An ancestor with the same text adds nothing.
   const inner = hits.filter((element) => !hits.some((other) => other !== element && inside(element, other)));
-  const found = [];
-  for (const element of inner) {
-    let target = element;
-    for (let up = element, steps = 0; up && kind(up) === ELEMENT && steps < 6; up = flatParent(up), steps++) {
-      if (CONTROLS.has(roleOf(up)) || isFocusable(up)) {
-        target = up;
-        break;
-      }
-    }
+  return [...new Set(inner.map(actionable))].slice(0, 1000);
+}
+function actionable(element) {
+  for (let up = element, steps = 0; up && kind(up) === ELEMENT && steps < 6; up = flatParent(up), steps++) {
+    if (CONTROLS.has(roleOf(up)) || isFocusable(up)) return up;
+  }
+  return element;
+}
+
+function queryText(generation, wanted) {
+  if (generation !== store.generation) return JSON.stringify({ reason: 'stale' });
+  forgetRoles();
+  forgetNames();
+  forgetStyles();
+  const want = fold(wanted);
+  const found = textTargets(wanted).map((target) => {
     let index = store.elements.indexOf(target);
     if (index < 0) {
       index = store.elements.length;
       store.elements.push(target);
     }
-    if (!found.some((one) => one.index === index)) found.push({ index, role: roleOf(target) || 'generic', name: clip(nameOf(target).text || want, LIMITS.name), tag: tagOf(target) });
-    if (found.length >= 1000) break;
-  }
+    return { index, role: roleOf(target) || 'generic', name: clip(nameOf(target).text || want, LIMITS.name), tag: tagOf(target) };
+  });
   return pack({ found });
 }
 

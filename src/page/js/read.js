@@ -53,12 +53,15 @@ function readAll(request) {
     roleTable: [], roleIndex: new Map(), tagTable: [], tagIndex: new Map(),
     parent: [], role: [], name: [], start: [], end: [], rect: [], tag: [], flags: [], frame: [],
     type: [], testId: [], href: [], hints: [], value: [], options: [], disabledBy: [], level: [], column: [],
-    frames: [], unread: [], owned: [], pendingFrames: [], suspects: [],
+    frames: [], unread: [], owned: [], pendingFrames: [], suspects: [], roots: [document],
     modal: null,
+    sought: (request.sought || []).map(soughtElements), also: null,
   };
+  if (state.sought.length) state.also = new Set(state.sought.flatMap((found) => found || []));
   collectOwners(document);
   state.modal = topModal(document);
   walkDocument(document, state, { parent: -1, hidden: false, disabled: null, frame: -1, depth: 0, dx: 0, dy: 0, leaf: false, inside: !state.modal, table: null, pre: false });
+  state.styled = styledTexts(state);
   store.generation = request.generation;
   store.elements = state.elements;
   store.runs = state.runs;
@@ -67,6 +70,40 @@ function readAll(request) {
   store.at = performance.now();
   store.frames = state.pendingFrames;
   return answer(state, request);
+}
+
+// What a scenario names by selector or text is listed whatever it is; null for a selector the browser refuses.
+function soughtElements({ css, text }) {
+  if (text !== undefined) return textTargets(text);
+  try {
+    return queryDeep(document, css);
+  } catch {
+    return null;
+  }
+}
+function soughtPlaces(state) {
+  if (!state.sought.length) return [];
+  const places = new Map(state.elements.slice(0, state.parent.length).map((element, i) => [element, i]));
+  const listed = (found) => found.map((element) => places.get(element)).filter((i) => i !== undefined);
+  return state.sought.map((found) => found && listed(found).sort((a, b) => a - b));
+}
+
+// What style sheets write, with the index of its element, listed or not: it is no text of the page, but
+// pictures show it.
+function styledTexts(state) {
+  const rows = [];
+  let known = null;
+  for (const root of state.roots) {
+    for (const element of styledElements(root)) {
+      const before = pseudoText(element, '::before', true);
+      const after = pseudoText(element, '::after', true);
+      if (before.length + after.length < 4) continue;
+      known = known || new Map(state.elements.map((listed, index) => [listed, index]));
+      if (!known.has(element)) known.set(element, state.elements.push(element) - 1);
+      rows.push(known.get(element), fold(before + SEAM + after));
+    }
+  }
+  return rows;
 }
 
 function answer(state, request) {
@@ -86,12 +123,13 @@ function answer(state, request) {
     start: steps(state.start, 1), length: state.end.map((end, i) => end - state.start[i]), rect: rectSteps(state.rect),
     frame: state.frames.length ? state.frame : [],
     type: joined(state.type, 1), testId: joined(state.testId, 1), href: joined(state.href, 1), value: joined(state.value, 1),
-    disabledBy: joined(state.disabledBy, 1), column: joined(state.column, 1), hints: joined(state.hints, 2),
+    disabledBy: joined(state.disabledBy, 1), styled: joined(state.styled, 1), column: joined(state.column, 1), hints: joined(state.hints, 2),
     options: joined(state.options.flatMap(([index, list]) => list.map((text) => [index, text])).flat(), 1),
     level: steps(state.level, 2),
     unread: state.unread,
     owned: state.owned,
     suspects: state.suspects.length,
+    sought: soughtPlaces(state),
   };
   if (state.full) shape.unread.push(['text_cut', `after ${state.at} characters`]);
   if (state.cut) shape.unread.push(['nodes_cut', `after ${state.elements.length} elements`]);
@@ -157,7 +195,8 @@ function joinNames(state, text) {
   for (let i = 0; i < list.length; i++) {
     const name = list[i];
     if (!name) continue;
-    if (name === text.slice(state.start[i], state.end[i])) {
+    const at = state.start[i] + (text[state.start[i]] === SEAM ? 1 : 0);
+    if (name === text.slice(at, state.end[i])) {
       list[i] = '';
       state.flags[i] |= FLAG.namedByText;
     } else if (name.includes(SEPARATOR)) list[i] = name.replaceAll(SEPARATOR, '');
@@ -222,7 +261,9 @@ function visit(element, state, around) {
   }
   const style = styleOf(element);
   if (!style.shown) {
-    if (tag === 'input' && inputType(element) === 'file' && !around.hidden) list(element, tag, style, state, around, true);
+    if (around.hidden) return;
+    if (tag === 'input' && inputType(element) === 'file') list(element, tag, style, state, around, true);
+    if (tag === 'area' && has(element, 'href') && areaBox(element)) list(element, tag, style, state, around, false);
     return;
   }
   if (state.deep > state.limits.depth) {
@@ -236,17 +277,22 @@ function visit(element, state, around) {
   if (style.block) state.gap = 2;
   else if (style.apart && state.gap < 1) state.gap = 1;
 
-  const index = here.hidden || !style.drawn ? -1 : list(element, tag, style, state, here, false);
+  const sought = state.also !== null && state.also.has(element);
+  const index = here.hidden && !sought || !style.drawn ? -1 : list(element, tag, style, state, here, false);
   if (!style.locked) {
-    if (index >= 0 && FIRST_ELEMENT.call(element) || shadowOf(element)) here = index >= 0 ? within(element, index, state, here) : here;
+    if (index >= 0 && holdsMore(element, tag)) here = within(element, index, state, here);
     if (!here.disabled && truthy(element, 'aria-disabled')) here = { ...here, disabled: element };
-    if (tag === 'iframe' || tag === 'frame' || tag === 'object') enterFrame(element, tag, index, state, here);
+    if (FRAMES.has(tag)) enterFrame(element, tag, index, state, here);
     else if (!collapsed(element, style)) children(element, tag, state, here);
   }
   if (index >= 0) leave(element, index, state, here);
   if (style.block) state.gap = style.display === 'table-cell' ? Math.max(state.gap, 1) : 2;
   else if (style.apart && state.gap < 1) state.gap = 1;
 }
+
+const FRAMES = new Set(['iframe', 'frame', 'object']);
+const holdsMore = (element, tag) =>
+  FIRST_ELEMENT.call(element) || shadowOf(element) || FRAMES.has(tag) || owners && has(element, 'aria-owns');
 
 // A box of no size that cuts its content off (an accordion's closed panel): nothing inside is seen.
 function collapsed(element, style) {
@@ -269,7 +315,8 @@ function children(element, tag, state, here) {
   }
   const closed = tag === 'details' && !has(element, 'open');
   const shadow = shadowOf(element);
-  if (!shadow && maybeHost(element, tag)) state.suspects.push(element);
+  if (shadow) state.roots.push(shadow);
+  else if (maybeHost(element, tag)) state.suspects.push(element);
   const style = styleOf(element);
   if (!here.unread && (style.faint || style.placed && offCanvas(element))) here = { ...here, unread: true };
   const owns = owners && has(element, 'aria-owns');
@@ -345,6 +392,7 @@ function pushText(node, style, state, here) {
   if (state.at) {
     if (state.gap === 2) add(state, '\n');
     else if (state.gap === 1 || lead) add(state, ' ');
+    else if (seam(state.text[state.text.length - 1], core)) add(state, SEAM);
   }
   if (state.at + core.length > state.limits.text) {
     core = core.slice(0, Math.max(0, state.limits.text - state.at));
@@ -369,17 +417,22 @@ function indexed(table, index, word) {
   return at;
 }
 
-// Adds the element to the columns when it is worth naming; -1 otherwise.
+function worthNaming(element, tag, role, here, focusable, interactive, testId) {
+  if (here.leaf && !focusable && !testId && !(tag === 'input' || tag === 'select' || tag === 'textarea')) return false;
+  if (!interactive && !testId && !LISTED.has(role) && !(role === 'group' && nameOf(element).text) && !has(element, 'aria-live') && tag !== 'object' && tag !== 'header' && tag !== 'footer') return false;
+  if ((tag === 'html' || tag === 'body') && !testId) return false;
+  return role !== 'image' || interactive || !!testId || !!nameOf(element).text;
+}
+
+// Adds the element to the columns when it is worth naming or sought; -1 otherwise.
 function list(element, tag, style, state, here, hiddenFile, isOption) {
   const edited = isEditedPage(element);
   const role = edited ? 'textbox' : roleOf(element);
   const focusable = isFocusable(element);
   const testId = testIdOf(element);
   const interactive = CONTROLS.has(role) && !(role === 'option' && tag === 'option' && !isOption) || focusable || has(element, 'onclick') && tag !== 'body';
-  if (here.leaf && !focusable && !testId && !(tag === 'input' || tag === 'select' || tag === 'textarea')) return -1;
-  if (!interactive && !testId && !LISTED.has(role) && !(role === 'group' && nameOf(element).text) && !has(element, 'aria-live') && tag !== 'object' && tag !== 'header' && tag !== 'footer') return -1;
-  if (tag === 'html' || tag === 'body') if (!testId && !edited) return -1;
-  if (role === 'image' && !nameOf(element).text && !interactive && !testId) return -1;
+  const sought = state.also !== null && state.also.has(element);
+  if (!sought && !edited && !worthNaming(element, tag, role, here, focusable, interactive, testId)) return -1;
   if (state.elements.length >= state.limits.nodes) {
     state.cut = true;
     return -1;
@@ -398,6 +451,14 @@ function list(element, tag, style, state, here, hiddenFile, isOption) {
   return index;
 }
 
+function resolved(element, href) {
+  try {
+    return new URL(href, getter(Node.prototype, 'baseURI').call(element)).href;
+  } catch {
+    return href;
+  }
+}
+
 function testIdOf(element) {
   if (element === attended && attendedNames === NONE) return null;
   for (const name of TEST_IDS) {
@@ -407,12 +468,14 @@ function testIdOf(element) {
   return null;
 }
 
+const areaBoxOr = (element, tag) => (tag === 'area' && areaBox(element)?.box) || rectOf(element);
+
 function pushRect(element, style, state, here, hiddenFile) {
   if (hiddenFile) {
     state.rect.push(0, 0, -1, -1);
     return;
   }
-  const rect = rectOf(element);
+  const rect = areaBoxOr(element, state.tagTable[state.tag[state.tag.length - 1]]);
   const r = Math.round;
   if (style.display === 'contents') state.rect.push(0, 0, -1, -1);
   else state.rect.push(r(rect.x + here.dx), r(rect.y + here.dy), r(rect.width), r(rect.height));
@@ -435,7 +498,7 @@ function describeNode(element, role, tag, index, interactive, testId, state, her
   if (tag === 'a' || tag === 'area') {
     const href = attribute(element, 'href');
     if (href !== null) state.href.push(index, clip(String((tag === 'a' ? LINK_HREF : AREA_HREF).call(element)), 4000));
-  }
+  } else if (tag === 'svg:a' && svgHref(element) !== null) state.href.push(index, clip(resolved(element, svgHref(element)), 4000));
   pushHints(element, role, tag, index, name, interactive, state);
   if (interactive || here.disabled || role === 'row' || role === 'gridcell') {
     const by = disabledBy(element, role, tag, here.disabled);
@@ -576,6 +639,7 @@ function enterFrame(element, tag, index, state, here) {
   path.push(nameOf(element).text || attribute(element, 'name') || attribute(element, 'id') || tag);
   state.frames.push(path);
   state.gap = 2;
+  state.roots.push(inner);
   collectOwners(inner);
   walkDocument(inner, state, {
     ...here,

@@ -55,6 +55,7 @@ function isFocusable(element) {
   if (tag === 'button' || tag === 'select' || tag === 'textarea') return !matches(element, ':disabled');
   if (tag === 'input') return inputType(element) !== 'hidden' && !matches(element, ':disabled');
   if (tag === 'a' || tag === 'area') return has(element, 'href');
+  if (tag === 'svg:a') return svgHref(element) !== null;
   if (tag === 'summary') return isSummary(element);
   if (tag === 'iframe') return true;
   if ((tag === 'audio' || tag === 'video') && has(element, 'controls')) return true;
@@ -144,6 +145,8 @@ function nativeRole(element, tag) {
     case 'a':
     case 'area':
       return has(element, 'href') ? 'link' : 'generic';
+    case 'svg:a':
+      return svgHref(element) !== null ? 'link' : 'generic';
     case 'input': {
       const type = inputType(element);
       if (LIST_INPUTS.has(type) && has(element, 'list')) {

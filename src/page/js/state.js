@@ -67,9 +67,9 @@ function disabledBy(element, role, tag, inherited) {
   if (FORM_CONTROLS.has(tag) && matches(element, ':disabled')) {
     if (has(element, 'disabled')) return '';
     const set = closest(element, 'fieldset:disabled');
-    if (set) return `by fieldset ${quotedName(set)}`.trim();
+    if (set) return `fieldset ${quotedName(set)}`.trim();
     const outer = closest(element, 'select:disabled, optgroup:disabled');
-    return outer ? `by ${tagOf(outer)} ${quotedName(outer)}`.trim() : '';
+    return outer ? `${tagOf(outer)} ${quotedName(outer)}`.trim() : '';
   }
   if (tag.includes('-') && matches(element, ':disabled')) return '';
   if (!DISABLED_ROLES.has(role)) return null;
@@ -123,7 +123,7 @@ function valueOf(element, role, tag) {
 }
 // Visible text of a rich editor, lines kept.
 function editableText(element) {
-  const text = getter(HTMLElement.prototype, 'innerText').call(element) || '';
+  const text = ('innerText' in element ? getter(HTMLElement.prototype, 'innerText') : TEXT_CONTENT).call(element) || '';
   return text.replace(/\u00a0/g, ' ').replace(/\n$/, '');
 }
 

@@ -46,19 +46,67 @@ function colourless(computed) {
 function hasPseudo(root) {
   let answer = pseudoSheets.get(root);
   if (answer !== undefined) return answer;
-  answer = false;
-  const sheets = [];
-  try {
-    const type = kind(root);
-    const source = type === 9 ? Document.prototype : ShadowRoot.prototype;
-    sheets.push(...getter(source, 'styleSheets').call(root), ...getter(source, 'adoptedStyleSheets').call(root));
-  } catch {
-    answer = true;
-  }
-  for (const sheet of sheets) if (!answer && sheetHasPseudo(sheet)) answer = true;
+  const sheets = sheetsOf(root);
+  answer = !sheets || sheets.some(sheetHasPseudo);
   pseudoSheets.set(root, answer);
   return answer;
 }
+
+// `null` where the root doesn't tell.
+function sheetsOf(root) {
+  try {
+    const source = kind(root) === 9 ? Document.prototype : ShadowRoot.prototype;
+    return [...getter(source, 'styleSheets').call(root), ...getter(source, 'adoptedStyleSheets').call(root)];
+  } catch {
+    return null;
+  }
+}
+
+// Elements into which a sheet of this root may write more than an icon's letter.
+function styledElements(root) {
+  if (!hasPseudo(root)) return [];
+  const sheets = sheetsOf(root);
+  const selectors = [];
+  let readable = !!sheets;
+  for (const sheet of sheets || []) readable = pseudoSelectors(sheet, selectors) && readable;
+  const found = new Set();
+  for (const selector of selectors) {
+    let elements;
+    try {
+      elements = all(root, selector);
+    } catch {
+      elements = all(root, '*');
+    }
+    for (const element of elements) found.add(element);
+  }
+  // What is written by a sheet nobody may read comes from an attribute, or it would be no secret there.
+  if (!readable) for (const element of all(root, '*')) if (ATTRIBUTE_NAMES.call(element).some(isWords)) found.add(element);
+  return found;
+}
+const isWords = (name) => name.startsWith('data-') || name === 'title' || name === 'aria-label';
+// Adds the selectors of what writes text; `false`: not all of it could be read.
+function pseudoSelectors(holder, out) {
+  let rules;
+  try {
+    rules = holder.cssRules;
+  } catch {
+    return false;
+  }
+  let readable = true;
+  for (const rule of rules || []) {
+    const selector = rule.selectorText || '';
+    const written = PSEUDO.test(selector) ? rule.style.content : '';
+    // A rule inside a rule names its element relative to the outer one: then any element may be it.
+    if (writesWords(written)) out.push(selector.includes('&') ? '*' : selector.replace(BARE_PSEUDO, '$1*').replace(EVERY_PSEUDO, ''));
+    if (rule.styleSheet && !pseudoSelectors(rule.styleSheet, out)) readable = false;
+    if (rule.cssRules && rule.cssRules.length && !pseudoSelectors(rule, out)) readable = false;
+  }
+  return readable;
+}
+const PSEUDO = /:(before|after)\b/;
+const BARE_PSEUDO = /(^|[\s>+~,(])::?(?:before|after)\b/g;
+const EVERY_PSEUDO = /::?(?:before|after)\b/g;
+const writesWords = (content) => !!content && (/(attr|var)\(/.test(content) || quoted(content, null).length > 3);
 
 const sheetAnswers = new WeakMap();
 function sheetHasPseudo(sheet) {
@@ -76,16 +124,17 @@ function sheetHasPseudo(sheet) {
 }
 function rulesHavePseudo(rules) {
   for (const rule of rules) {
-    if (rule.selectorText && /:(before|after)\b/.test(rule.selectorText)) return true;
+    if (rule.selectorText && PSEUDO.test(rule.selectorText)) return true;
     if (rule.styleSheet && sheetHasPseudo(rule.styleSheet)) return true;
     if (rule.cssRules && rule.cssRules.length && rulesHavePseudo(rule.cssRules)) return true;
   }
   return false;
 }
 
-// Text of ::before / ::after: strings and attr() as computed, alternative text after "/" instead of
-// the rest (css-content-3), counters and pictures left out.
-function pseudoText(element, which) {
+// Text of ::before / ::after: strings and attr() (which not every engine computes), alternative text
+// after "/" instead of the rest unless it is what is seen that counts (css-content-3), counters and
+// pictures left out.
+function pseudoText(element, which, seen) {
   if (tagOf(element) !== 'q' && !hasPseudo(rootOf(element))) return '';
   const view = windowOf(element) || window;
   const computed = view.getComputedStyle(element, which);
@@ -93,7 +142,7 @@ function pseudoText(element, which) {
   if (!content || content === 'none' || content === 'normal') return '';
   if (computed.display === 'none' || computed.visibility !== 'visible') return '';
   const parts = splitAlternative(content);
-  const text = parts.alternative === null ? quoted(parts.main) : `${quoted(parts.alternative)} `;
+  const text = parts.alternative === null || seen ? quoted(parts.main, element) : `${quoted(parts.alternative, element)} `;
   return computed.display.slice(0, 6) === 'inline' ? text : ` ${text} `;
 }
 function splitAlternative(content) {
@@ -107,10 +156,11 @@ function splitAlternative(content) {
   }
   return { main: content, alternative: null };
 }
-function quoted(content) {
+function quoted(content, element) {
   let out = '';
-  for (const match of content.matchAll(/"((?:[^"\\]|\\.)*)"|open-quote|close-quote/g)) {
-    if (match[1] === undefined) out += match[0] === 'open-quote' ? '“' : '”';
+  for (const match of content.matchAll(/"((?:[^"\\]|\\.)*)"|open-quote|close-quote|attr\(\s*([-\w]+)[^)]*\)/g)) {
+    if (match[2] !== undefined) out += attribute(element, match[2]) || '';
+    else if (match[1] === undefined) out += match[0] === 'open-quote' ? '“' : '”';
     else
       out += match[1].replace(/\\([0-9a-f]{1,6})\s?|\\(.)/gi, (_, hex, plain) =>
         hex ? String.fromCodePoint(Math.min(parseInt(hex, 16), 0x10ffff)) : plain

@@ -1,6 +1,9 @@
 use url::Url;
 
-use crate::policy::{Gate, Origin, RequestFacts, RequestPattern, Ruling, SafeRequest, WriteRule};
+use crate::policy::{
+    Carries, Gate, LOGIN, Origin, RequestFacts, RequestPattern, Ruling, SafeRequest, SignIn,
+    WriteRule,
+};
 
 fn request(method: &str, address: &str) -> RequestFacts {
     RequestFacts::new(method, Url::parse(address).unwrap())
@@ -98,18 +101,92 @@ fn a_window_lets_writes_through_only_while_it_is_open() {
     assert!(!gate.is_open());
 }
 
+fn sign_in(origin: &str, action: Option<&str>) -> SignIn {
+    SignIn {
+        origin: Origin::parse(origin).unwrap(),
+        action: action.map(|action| Url::parse(action).unwrap()),
+        carries: Carries::new(|body| body == b"value"),
+    }
+}
+
+/// A POST whose body holds what was signed in with.
+fn carrying(address: &str) -> RequestFacts {
+    RequestFacts {
+        carries: true,
+        ..request("POST", address)
+    }
+}
+
 #[test]
-fn a_login_window_is_bound_to_its_origin() {
+fn a_login_covers_requests_to_its_origin_alone() {
     let mut gate = Gate::default();
-    gate.open_login(Origin::parse("https://login.shop.example").unwrap());
-    assert!(because(gate.judge(&request("POST", "https://login.shop.example/session"))).is_some());
+    gate.open_login(sign_in("https://login.shop.example", None));
     for other in [
         "https://shop.example/session",
         "http://login.shop.example/session",
         "https://login.shop.example:8443/session",
     ] {
-        assert!(undeclared(&gate.judge(&request("POST", other))), "{other}");
+        assert!(undeclared(&gate.judge(&carrying(other))), "{other}");
+        assert!(gate.wants_carried(&carrying(other)).is_none(), "{other}");
     }
+    let to_it = carrying("https://login.shop.example/session");
+    assert!(gate.wants_carried(&to_it).unwrap().body(b"value"));
+    assert_eq!(because(gate.judge(&to_it)).as_deref(), Some(LOGIN));
+}
+
+#[test]
+fn r89_r90_a_login_covers_the_request_with_the_value_once_and_nothing_beside_it() {
+    let mut gate = Gate::default();
+    gate.open_login(sign_in("http://shop.test", None));
+    let with = |method: &str| RequestFacts {
+        method: method.into(),
+        ..carrying("http://shop.test/session")
+    };
+    let overridden = RequestFacts {
+        method_override: Some("DELETE".into()),
+        ..with("POST")
+    };
+    for other in [
+        request("DELETE", "http://shop.test/account"),
+        request("POST", "http://shop.test/pay"),
+        with("PUT"),
+        with("DELETE"),
+        overridden,
+    ] {
+        assert!(undeclared(&gate.judge(&other)), "{other:?}");
+    }
+    assert!(because(gate.judge(&with("POST"))).is_some());
+    assert!(undeclared(&gate.judge(&with("POST"))), "once");
+    assert!(gate.wants_carried(&with("POST")).is_none());
+    gate.login_redirected();
+    assert!(because(gate.judge(&with("POST"))).is_some());
+    assert!(undeclared(&gate.judge(&with("POST"))));
+}
+
+#[test]
+fn a_login_covers_the_forms_own_submit_even_where_the_page_hashed_the_value() {
+    let own = |kind: &str, mode: Option<&str>| RequestFacts {
+        content_type: Some(kind.into()),
+        fetch_mode: mode.map(str::to_owned),
+        ..request("POST", "http://shop.test/session?next=1")
+    };
+    let passes = |facts: &RequestFacts| {
+        let mut gate = Gate::default();
+        let action = "http://shop.test/session?next=1#top";
+        gate.open_login(sign_in("http://shop.test", Some(action)));
+        because(gate.judge(facts)).is_some()
+    };
+    let form = "application/x-www-form-urlencoded";
+    assert!(passes(&own(form, None)));
+    assert!(passes(&own(form, Some("navigate"))));
+    assert!(passes(&own("multipart/form-data; boundary=x", None)));
+    assert!(!passes(&own(form, Some("cors"))));
+    assert!(!passes(&own("application/json", None)));
+    let other = RequestFacts {
+        content_type: Some(form.into()),
+        ..request("POST", "http://shop.test/session")
+    };
+    assert!(!passes(&other), "another address");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::model::*;
-use crate::event::{Blocked, Event, Status, StepStarted, What};
+use crate::event::{Blocked, END, Event, Status, StepStarted, What};
 
 impl Attempt {
     /// Events of one attempt, in order.
@@ -31,6 +31,7 @@ impl Attempt {
             ms_by_part: BTreeMap::new(),
             steps: Vec::new(),
             looks: Vec::new(),
+            end: None,
             blocked: Vec::new(),
             writes: Vec::new(),
             extracted: Vec::new(),
@@ -80,6 +81,7 @@ impl Attempt {
                 let at = self.place(&acted.step, event.at_ms);
                 self.steps[at].acted.push(acted.clone());
             }
+            What::Frame(frame) if frame.step == END => self.end = Some(frame.clone()),
             What::Frame(frame) => {
                 let at = self.place(&frame.step, event.at_ms);
                 self.steps[at].frames.push(frame.clone());

@@ -236,8 +236,8 @@ impl Bind<'_> {
                 })
                 .unwrap_or_default(),
             viewport: self.field(fields, "viewport", Self::viewport).flatten(),
-            locale: self.short_text(fields, "locale").map(|t| t.value),
-            time_zone: self.short_text(fields, "time_zone").map(|t| t.value),
+            locale: self.field(fields, "locale", Self::locale).flatten(),
+            time_zone: self.field(fields, "time_zone", Self::time_zone).flatten(),
             network: self.field(fields, "network", Self::network).flatten(),
             serial: self.flag(fields, "serial"),
             tutorial: self.field(fields, "tutorial", Self::tutorial).flatten(),

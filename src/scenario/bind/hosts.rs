@@ -5,9 +5,47 @@ use super::Bind;
 use crate::scenario::model::*;
 use crate::scenario::shapes::{HOST, SAFE, WRITE, Want};
 use crate::scenario::yaml::{Kind, Node};
-use crate::text::{Spanned, visible};
+use crate::text::{Spanned, nearest, visible};
 
 const FULL: Want = Want::Count(1, u32::MAX as u64);
+
+/// Methods that may change something (IANA's registry without the reads); a page can send others.
+const CHANGING: &[&str] = &[
+    "ACL",
+    "BASELINE-CONTROL",
+    "BIND",
+    "CHECKIN",
+    "CHECKOUT",
+    "COPY",
+    "DELETE",
+    "LABEL",
+    "LINK",
+    "LOCK",
+    "MERGE",
+    "MKACTIVITY",
+    "MKCALENDAR",
+    "MKCOL",
+    "MKREDIRECTREF",
+    "MKWORKSPACE",
+    "MOVE",
+    "ORDERPATCH",
+    "PATCH",
+    "POST",
+    "PROPFIND",
+    "PROPPATCH",
+    "PUT",
+    "QUERY",
+    "REBIND",
+    "REPORT",
+    "SEARCH",
+    "UNBIND",
+    "UNCHECKOUT",
+    "UNLINK",
+    "UNLOCK",
+    "UPDATE",
+    "UPDATEREDIRECTREF",
+    "VERSION-CONTROL",
+];
 
 impl Bind<'_> {
     /// An address to open: a path of the site, or http(s).
@@ -149,6 +187,19 @@ impl Bind<'_> {
                 "leave the entry away",
             );
             return None;
+        }
+        if ["CONNECT", "TRACE", "TRACK"].contains(&method) {
+            let message = format!("no page can send a {method} request");
+            self.error(node.span, &message, "leave the entry away");
+            return None;
+        }
+        if !CHANGING.contains(&method) {
+            let help = match nearest(method, CHANGING.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "usual ones are POST, PUT, PATCH and DELETE".to_owned(),
+            };
+            let message = format!("`{method}` is no method that is registered");
+            self.warn(node.span, &message, help);
         }
         if !glob.starts_with("http://") && !glob.starts_with("https://") && !glob.starts_with("$(")
         {

@@ -25,7 +25,7 @@ use crate::text::{Level, Problem, Source, Span, Spanned, nearest, visible};
 pub(super) use act::direction;
 pub use file::{parse_fixture, parse_scenario};
 pub(super) use file::{read_fixture, read_scenario};
-pub use scalar::duration;
+pub use scalar::{duration, pattern};
 pub use top::parse_viewport;
 
 pub(super) struct Bind<'a> {

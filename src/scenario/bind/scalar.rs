@@ -139,35 +139,50 @@ impl Bind<'_> {
     /// Text is literal, `/…/` a pattern, which is tried out here.
     pub fn pattern(&mut self, node: &Node) -> Option<Pattern> {
         let text = self.text(node, "text or a /pattern/")?;
-        let inner = text
-            .strip_prefix('/')
-            .and_then(|t| t.strip_suffix('/'))
-            .filter(|t| !t.is_empty());
-        let Some(inner) = inner else {
-            return Some(Pattern::Literal(text.value));
-        };
-        // A variable in a pattern stands for literal text; any word does for the trial.
-        let trial = vars::blank(inner);
-        match regex::Regex::new(&trial) {
-            Ok(found) if found.is_match("") => {
-                self.error(
-                    node.span,
-                    "this pattern also fits nothing at all",
-                    "write a pattern that needs at least one character",
-                );
+        match pattern(&text) {
+            Ok(pattern) => Some(pattern),
+            Err(Unfit { message, help }) => {
+                self.error(node.span, &message, help);
                 None
             }
-            Ok(_) => Some(Pattern::Regex(inner.to_string())),
-            Err(e) => {
-                let reason = e.to_string();
-                let reason = reason
-                    .lines()
-                    .last()
-                    .unwrap_or_default()
-                    .trim_start_matches("error: ");
-                self.error(node.span, &format!("this pattern can't be read: {reason}"), "between the slashes stands a regular expression; without slashes the text is literal");
-                None
-            }
+        }
+    }
+}
+
+/// Why a pattern can't be used, and what to do about it.
+pub struct Unfit {
+    pub message: String,
+    pub help: &'static str,
+}
+
+/// Text is literal, `/…/` a regular expression that needs at least one character.
+pub fn pattern(text: &str) -> Result<Pattern, Unfit> {
+    let inner = text
+        .strip_prefix('/')
+        .and_then(|t| t.strip_suffix('/'))
+        .filter(|t| !t.is_empty());
+    let Some(inner) = inner else {
+        return Ok(Pattern::Literal(text.to_owned()));
+    };
+    // A variable in a pattern stands for literal text; any word does for the trial.
+    let trial = vars::blank(inner);
+    match regex::Regex::new(&trial) {
+        Ok(found) if found.is_match("") => Err(Unfit {
+            message: "this pattern also fits nothing at all".into(),
+            help: "write a pattern that needs at least one character",
+        }),
+        Ok(_) => Ok(Pattern::Regex(inner.to_owned())),
+        Err(e) => {
+            let reason = e.to_string();
+            let reason = reason
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .trim_start_matches("error: ");
+            Err(Unfit {
+                message: format!("this pattern can't be read: {reason}"),
+                help: "between the slashes stands a regular expression; without slashes the text is literal",
+            })
         }
     }
 }

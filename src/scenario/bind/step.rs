@@ -209,6 +209,10 @@ impl Bind<'_> {
         Step {
             written: part.text.clone(),
             sentence: Some(part.text),
+            scope: Scope {
+                within: part.within,
+                nth: None,
+            },
             ..Step::bare(part.act, span)
         }
     }
@@ -265,14 +269,16 @@ impl Bind<'_> {
         parts
             .into_iter()
             .map(|part| {
-                let scope = modifiers.scope.clone();
+                let mut scope = modifiers.scope.clone();
+                scope.within.extend(part.within);
                 let key = Step {
-                    scope,
+                    scope: scope.clone(),
                     ..Step::bare(part.act.clone(), node.span)
                 }
                 .scope_key(&part.text);
                 Step {
                     act: part.act,
+                    scope,
                     written: key,
                     sentence: Some(part.text),
                     ..modifiers.clone()

@@ -1,12 +1,15 @@
 //! The keys at the top of a file: hosts, writes, budget, mask, …
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use super::{Bind, Fields};
+use crate::scenario::emulation;
 use crate::scenario::model::*;
+use crate::scenario::reasons::REASONS;
 use crate::scenario::shapes::{BUDGET, ENDS, MASK, STATUSES, TUTORIAL, VIEWPORT, Want};
 use crate::scenario::yaml::{Kind, Node};
-use crate::text::{Span, Spanned, visible};
+use crate::text::{Span, Spanned, nearest, visible};
 
 const FULL: Want = Want::Count(1, u32::MAX as u64);
 
@@ -58,15 +61,6 @@ impl Bind<'_> {
     }
 
     pub fn ends(&mut self, node: &Node) -> Option<Ends> {
-        const ALL: [EndStatus; 7] = [
-            EndStatus::Completed,
-            EndStatus::Stuck,
-            EndStatus::OutOfBudget,
-            EndStatus::Failed,
-            EndStatus::NotCompleted,
-            EndStatus::Disagreed,
-            EndStatus::Refused,
-        ];
         let mut ends = Ends {
             span: Some(node.span),
             ..Ends::default()
@@ -76,15 +70,15 @@ impl Bind<'_> {
                 let fields = self.map(node, &ENDS)?;
                 ends.status = self
                     .at("status", |b| b.word(fields.get("status")?, STATUSES))
-                    .map(|i| ALL[i])?;
+                    .map(|i| EndStatus::ALL[i])?;
                 if let Some(node) = fields.get("reason") {
-                    ends.reason = Some(self.at("reason", |b| b.text(node, "a reason"))?.value);
+                    ends.reason = Some(self.at("reason", |b| b.reason(node))?);
                 }
                 if let Some(node) = fields.get("step") {
                     ends.step = Some(self.at("step", |b| b.number(node, &FULL))?);
                 }
             }
-            _ => ends.status = self.word(node, STATUSES).map(|i| ALL[i])?,
+            _ => ends.status = self.word(node, STATUSES).map(|i| EndStatus::ALL[i])?,
         }
         if ends.status == EndStatus::Failed && ends.reason.is_none() {
             self.error(
@@ -95,6 +89,20 @@ impl Bind<'_> {
             return None;
         }
         Some(ends)
+    }
+
+    /// A hint only: a word this list lacks must not make a sound scenario unusable.
+    fn reason(&mut self, node: &Node) -> Option<String> {
+        let reason = self.text(node, "a reason")?.value;
+        if !REASONS.contains(&reason.as_str()) {
+            let help = match nearest(&reason, REASONS.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "for example: not_found, login_rejected or undeclared_write".to_owned(),
+            };
+            let message = format!("no failure has the reason `{}`", visible(&reason));
+            self.warn(node.span, &message, help);
+        }
+        Some(reason)
     }
 
     pub fn budget(&mut self, node: &Node) -> Option<Budget> {
@@ -149,11 +157,34 @@ impl Bind<'_> {
         })
     }
 
+    pub fn locale(&mut self, node: &Node) -> Option<String> {
+        let tag = self.text(node, "a language tag")?;
+        if !emulation::is_locale(&tag) {
+            self.wrong(node, "a language tag", "en-GB");
+            return None;
+        }
+        Some(tag.value)
+    }
+
+    pub fn time_zone(&mut self, node: &Node) -> Option<String> {
+        let name = self.text(node, "the name of a time zone")?;
+        if !emulation::is_time_zone(&name) {
+            let near = emulation::nearest_time_zone(&name);
+            let help = near.map_or_else(
+                || "for example: Europe/Rome, UTC or +05:30".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            );
+            let message = format!("there is no time zone `{}`", visible(&name));
+            self.error(node.span, &message, help);
+            return None;
+        }
+        Some(name.value)
+    }
+
     pub fn viewport(&mut self, node: &Node) -> Option<Viewport> {
-        const SIDE: std::ops::RangeInclusive<u32> = 200..=8000;
         if let Kind::Map(_) = node.kind {
             let fields = self.map(node, &VIEWPORT)?;
-            let side = Want::Count(200, 8000);
+            let side = Want::Count(u64::from(*SIDE.start()), u64::from(*SIDE.end()));
             let width = self.at("width", |b| b.number(fields.get("width")?, &side));
             let height = self.at("height", |b| b.number(fields.get("height")?, &side));
             return Some(Viewport {
@@ -162,8 +193,7 @@ impl Bind<'_> {
             });
         }
         let found = match &node.kind {
-            Kind::Scalar(s) => parse_viewport(&s.text)
-                .filter(|v| SIDE.contains(&v.width) && SIDE.contains(&v.height)),
+            Kind::Scalar(s) => parse_viewport(&s.text),
             _ => None,
         };
         if found.is_none() {
@@ -204,12 +234,16 @@ impl Bind<'_> {
     }
 }
 
-/// `1280x800`; the limits are the caller's.
+/// Pixels a window may be wide or high.
+const SIDE: RangeInclusive<u32> = 200..=8000;
+
+/// `1280x800`, from 200x200 to 8000x8000.
 pub fn parse_viewport(text: &str) -> Option<Viewport> {
     let (width, height) = text.split_once(['x', '×'])?;
+    let side = |text: &str| text.trim().parse().ok().filter(|n| SIDE.contains(n));
     Some(Viewport {
-        width: width.trim().parse().ok()?,
-        height: height.trim().parse().ok()?,
+        width: side(width)?,
+        height: side(height)?,
     })
 }
 

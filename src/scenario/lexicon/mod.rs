@@ -16,6 +16,7 @@ pub static FORMS: &[(&str, &[&str])] = &[
     ("select", &["option"]),
     ("check", &["target"]),
     ("uncheck", &["target"]),
+    ("clear", &["target"]),
     ("press", &["keys"]),
     ("hover", &["target"]),
     ("scroll", &["direction"]),
@@ -61,6 +62,8 @@ static SECTIONS: &[&str] = &[
     "fillers",
     "roles",
     "directions",
+    "keys",
+    "inside",
     "forms",
     "say",
 ];
@@ -92,6 +95,10 @@ pub struct Lexicon {
     /// Word sequence and the role it means.
     pub roles: Vec<(Vec<String>, String)>,
     pub directions: Vec<(Vec<String>, String)>,
+    /// Words for keys, beside the keys' own names.
+    pub keys: Vec<(Vec<String>, String)>,
+    /// Words before the place a target lies in: "Remove in the row Anchor".
+    pub inside: Vec<String>,
     pub patterns: Vec<Pattern>,
     pub say: BTreeMap<String, String>,
 }
@@ -163,6 +170,8 @@ impl Lexicon {
         before(&mut self.fillers, new.fillers);
         before(&mut self.roles, new.roles);
         before(&mut self.directions, new.directions);
+        before(&mut self.keys, new.keys);
+        before(&mut self.inside, new.inside);
         before(&mut self.patterns, new.patterns);
         self.say.extend(new.say);
     }

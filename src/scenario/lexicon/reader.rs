@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{FORMS, Lexicon, Part, Pattern, SECTIONS, SLOTS};
 use crate::scenario::yaml::{self, Entry, Kind, Node};
-use crate::scenario::{bind_direction, roles};
+use crate::scenario::{bind_direction, keys, roles};
 use crate::text::fold::fold_case;
 use crate::text::{Problem, Source, Span, nearest};
 
@@ -38,6 +38,8 @@ pub fn read(source: &Arc<Source>, language: &str) -> Result<(Lexicon, Vec<Proble
                 })
             }
             "directions" => lexicon.directions = reader.meanings(node, bind_direction),
+            "keys" => lexicon.keys = reader.meanings(node, |w| keys::check(w).is_ok()),
+            "inside" => lexicon.inside = reader.texts(node),
             "forms" => lexicon.patterns = reader.forms(node),
             "say" => {
                 lexicon.say = reader
@@ -131,7 +133,7 @@ impl Reader<'_> {
                 None => self.error(
                     entry.value.span,
                     format!("{} means nothing here", entry.value.found()),
-                    "write one of the words of the language, such as button or down".into(),
+                    "write one of the words of the language, such as button, down or Enter".into(),
                 ),
             }
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::matching::{Found, content, direction};
+use super::matching::{Found, content, direction, key};
 use super::tokens::{Token, begins, slice};
 use super::{Grammar, SentenceError};
 use crate::scenario::bind_to_direction;
@@ -11,30 +11,56 @@ use crate::scenario::model::*;
 use crate::scenario::roles;
 use crate::text::fold::fold;
 
-pub fn act(grammar: &Grammar<'_>, found: &Found<'_>, said: &str) -> Result<Act, SentenceError> {
+/// The act, and the places a sentence says its target lies in.
+pub fn act(
+    grammar: &Grammar<'_>,
+    found: &Found<'_>,
+    said: &str,
+) -> Result<(Act, Vec<Target>), SentenceError> {
+    let mut within = Vec::new();
+    let target = found.slot("target").map(|tokens| {
+        let (tokens, place) = placed(grammar, tokens);
+        within.extend(place);
+        Named::read(grammar, tokens)
+    });
+    Ok((act_on(grammar, found, target, said)?, within))
+}
+
+fn act_on(
+    grammar: &Grammar<'_>,
+    found: &Found<'_>,
+    on_what: Option<Named>,
+    said: &str,
+) -> Result<Act, SentenceError> {
     let text = |slot: &str| {
         found
             .slot(slot)
             .map(|t| content(grammar.text, t))
             .unwrap_or_default()
     };
-    let named = |slot: &str| found.slot(slot).map(|t| Named::read(grammar, t));
-    let target = |slot: &str| named(slot).map(|n| n.into_target(grammar));
+    let target = || on_what.clone().map(|n| n.into_target(grammar));
     let phrase = |verb: Verb, named: Named, value: Option<Value>| {
+        let others = match verb {
+            Verb::Fill => other_readings(grammar, found),
+            _ => Vec::new(),
+        };
         Act::Sentence(Phrase {
             verb,
             target: named.words,
             role: named.role,
             value,
             text: said.to_string(),
+            others,
         })
     };
     // The act itself where the target is explicit, else a phrase to be found on the page.
-    let on = |verb: Verb, value: Option<Value>, make: &dyn Fn(Target) -> Act| match named("target")
-    {
-        Some(n) if n.explicit => make(n.into_target(grammar)),
-        Some(n) => phrase(verb, n, value),
-        None => phrase(verb, Named::default(), value),
+    let on = |verb: Verb, value: Option<Value>, make: &dyn Fn(Target) -> Act| {
+        let named = on_what.clone().map(|n| n.fit_for(verb));
+        match named {
+            Some(n) if n.explicit => make(n.into_target(grammar)),
+            Some(n) => phrase(verb, n, value),
+            None => phrase(verb, Named::default(), value),
+        }
     };
     Ok(match found.form {
         "goto" => Act::Goto(text("address")),
@@ -66,8 +92,22 @@ pub fn act(grammar: &Grammar<'_>, found: &Found<'_>, said: &str) -> Result<Act, 
             target,
             on: false,
         }),
+        "clear" if on_what.as_ref().is_some_and(Named::is_field) => {
+            let nothing = Value::Text(String::new());
+            on(Verb::Fill, Some(nothing.clone()), &|target| Act::Fill {
+                target,
+                value: nothing.clone(),
+            })
+        }
+        "clear" => on(Verb::Uncheck, None, &|target| Act::Check {
+            target,
+            on: false,
+        }),
         "press" => {
-            let keys = text("keys");
+            let keys = found
+                .slot("keys")
+                .and_then(|t| key(grammar, t))
+                .unwrap_or_default();
             match found.slot("target") {
                 None => Act::Press { keys, target: None },
                 Some(_) => on(Verb::Press, Some(Value::Text(keys.clone())), &|t| {
@@ -87,24 +127,29 @@ pub fn act(grammar: &Grammar<'_>, found: &Found<'_>, said: &str) -> Result<Act, 
                 .and_then(|d| bind_to_direction(&d));
             Act::Scroll {
                 to: to.unwrap_or(ScrollTo::Down),
-                target: target("target"),
+                target: target(),
             }
         }
         "scroll_to" => on(Verb::Scroll, None, &|t| Act::Scroll {
             to: ScrollTo::Target(t),
             target: None,
         }),
-        "drag" => match (target("target"), target("to")) {
+        "drag" => match (
+            target(),
+            found
+                .slot("to")
+                .map(|t| Named::read(grammar, t).into_target(grammar)),
+        ) {
             (Some(target), Some(to)) => Act::Drag { target, to },
             _ => phrase(Verb::Drag, Named::default(), None),
         },
         "upload" => Act::Upload {
             file: PathBuf::from(text("file")),
-            target: target("target"),
+            target: target(),
         },
         "login" => Act::Login(credential(grammar, found, said)?),
         "wait" => on(Verb::Wait, None, &|t| Act::Wait(WaitFor::Target(t))),
-        "gone" => match target("target") {
+        "gone" => match target() {
             Some(t) => Act::Wait(WaitFor::Gone(t)),
             None => phrase(Verb::Wait, Named::default(), None),
         },
@@ -123,6 +168,49 @@ pub fn act(grammar: &Grammar<'_>, found: &Found<'_>, said: &str) -> Result<Act, 
         },
         _ => Act::Plan(text("text")),
     })
+}
+
+/// What else the same words may mean, where a preposition stands twice.
+fn other_readings(grammar: &Grammar<'_>, found: &Found<'_>) -> Vec<(String, Value)> {
+    let readings = found.others.iter().filter_map(|other| {
+        let named = Named::read(grammar, other.slot("target")?);
+        let value = value(grammar, other.slot("value")?);
+        (!named.words.is_empty()).then_some((named.words, value))
+    });
+    readings.take(4).collect()
+}
+
+/// Roles of places a sentence may narrow by.
+const PLACES: [&str; 14] = [
+    "row",
+    "dialog",
+    "table",
+    "list",
+    "listitem",
+    "menu",
+    "navigation",
+    "region",
+    "group",
+    "form",
+    "article",
+    "toolbar",
+    "tabpanel",
+    "main",
+];
+
+/// Cuts "in the row Anchor" off a target: the last such words with a name or an only role of a place.
+fn placed<'t>(grammar: &Grammar<'_>, tokens: &'t [Token]) -> (&'t [Token], Option<Target>) {
+    for at in (1..tokens.len().saturating_sub(1)).rev() {
+        let word = &tokens[at];
+        if word.quoted.is_some() || !grammar.lexicon.inside.contains(&word.word) {
+            continue;
+        }
+        let named = Named::read(grammar, &tokens[at + 1..]);
+        if named.role.as_deref().is_some_and(|r| PLACES.contains(&r)) {
+            return (&tokens[..at], Some(named.into_target(grammar)));
+        }
+    }
+    (tokens, None)
 }
 
 fn expect(grammar: &Grammar<'_>, line: ExpectLine) -> Act {
@@ -182,7 +270,7 @@ fn credential(
 }
 
 /// A target as a sentence says it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Named {
     words: String,
     role: Option<String>,
@@ -275,6 +363,19 @@ impl Named {
                 }
             }
         }
+    }
+
+    fn is_field(&self) -> bool {
+        let fields = ["textbox", "searchbox", "combobox", "spinbutton"];
+        self.role.as_deref().is_some_and(|r| fields.contains(&r))
+    }
+
+    /// "Box" is a field to be filled, and what is ticked.
+    fn fit_for(mut self, verb: Verb) -> Self {
+        if matches!(verb, Verb::Check | Verb::Uncheck) && self.role.as_deref() == Some("textbox") {
+            self.role = None;
+        }
+        self
     }
 
     fn into_target(self, grammar: &Grammar<'_>) -> Target {

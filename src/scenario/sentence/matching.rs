@@ -11,7 +11,9 @@ type Rank = (usize, usize, std::cmp::Reverse<usize>);
 /// A pattern and what its slots hold.
 pub struct Found<'t> {
     pub form: &'static str,
-    slots: Vec<(&'static str, &'t [Token])>,
+    slots: Slots<'t>,
+    /// Other ways to cut the same pattern's slots.
+    pub others: Vec<Found<'t>>,
 }
 
 impl<'t> Found<'t> {
@@ -25,27 +27,34 @@ impl<'t> Found<'t> {
 pub fn best<'t>(grammar: &Grammar<'_>, tokens: &'t [Token]) -> Option<Found<'t>> {
     let mut best: Option<(Rank, Found<'t>)> = None;
     for pattern in &grammar.lexicon.patterns {
-        for slots in fits(grammar, pattern, tokens) {
-            let taken: usize = slots.iter().map(|(_, t)| t.len()).sum();
-            let strict = slots.iter().filter(|(n, _)| is_strict(n)).count();
-            let target = slots
-                .iter()
-                .filter(|(n, _)| *n == "target" || *n == "to")
-                .map(|(_, t)| t.len())
-                .sum();
-            let rank = (tokens.len() - taken, strict, std::cmp::Reverse(target));
-            if best.as_ref().is_none_or(|(r, _)| rank > *r) {
-                best = Some((
-                    rank,
-                    Found {
-                        form: pattern.form,
-                        slots,
-                    },
-                ));
-            }
+        let found = |slots| Found {
+            form: pattern.form,
+            slots,
+            others: Vec::new(),
+        };
+        let mut readings: Vec<(Rank, Found<'t>)> = fits(grammar, pattern, tokens)
+            .into_iter()
+            .map(|slots| (rank(tokens, &slots), found(slots)))
+            .collect();
+        readings.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
+        let mut readings = readings.into_iter();
+        let Some((rank, mut first)) = readings.next() else {
+            continue;
+        };
+        first.others = readings.map(|(_, other)| other).collect();
+        if best.as_ref().is_none_or(|(r, _)| rank > *r) {
+            best = Some((rank, first));
         }
     }
     best.map(|(_, found)| found)
+}
+
+fn rank(tokens: &[Token], slots: &Slots<'_>) -> Rank {
+    let taken: usize = slots.iter().map(|(_, t)| t.len()).sum();
+    let strict = slots.iter().filter(|(n, _)| is_strict(n)).count();
+    let target = slots.iter().filter(|(n, _)| *n == "target" || *n == "to");
+    let target = target.map(|(_, t)| t.len()).sum();
+    (tokens.len() - taken, strict, std::cmp::Reverse(target))
 }
 
 type Slots<'t> = Vec<(&'static str, &'t [Token])>;
@@ -102,7 +111,7 @@ fn accepts(grammar: &Grammar<'_>, slot: &str, tokens: &[Token]) -> bool {
     let text = content(grammar.text, tokens);
     match slot {
         "address" => tokens.len() == 1 && looks_like_address(&text),
-        "keys" => tokens.len() == 1 && keys::check(&text).is_ok(),
+        "keys" => key(grammar, tokens).is_some(),
         "direction" => direction(grammar, tokens).is_some(),
         "seconds" => text
             .parse::<f64>()
@@ -110,6 +119,18 @@ fn accepts(grammar: &Grammar<'_>, slot: &str, tokens: &[Token]) -> bool {
         "flow" => tokens.len() == 1,
         _ => true,
     }
+}
+
+/// The key or chord some words mean: its own name, or the lexicon's word for it.
+pub fn key(grammar: &Grammar<'_>, tokens: &[Token]) -> Option<String> {
+    let mut listed = grammar.lexicon.keys.iter();
+    let word = listed
+        .find(|(words, _)| words.len() == tokens.len() && super::tokens::begins(tokens, words));
+    if let Some((_, key)) = word {
+        return Some(key.clone());
+    }
+    let text = content(grammar.text, tokens);
+    (tokens.len() == 1 && keys::check(&text).is_ok()).then_some(text)
 }
 
 pub fn direction(grammar: &Grammar<'_>, tokens: &[Token]) -> Option<String> {

@@ -8,7 +8,7 @@ mod matching;
 mod tokens;
 
 use super::lexicon::Lexicon;
-use super::model::Act;
+use super::model::{Act, Target};
 use crate::text::{Span, nearest, visible};
 use tokens::Token;
 
@@ -16,6 +16,8 @@ use tokens::Token;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub act: Act,
+    /// The place its target lies in, if it says one.
+    pub within: Vec<Target>,
     pub text: String,
 }
 
@@ -123,9 +125,10 @@ impl Grammar<'_> {
         let said = tokens::slice(self.text, tokens);
         match matching::best(self, tokens) {
             Some(found) => {
-                let act = build::act(self, &found, said)?;
+                let (act, within) = build::act(self, &found, said)?;
                 Ok(Part {
                     act,
+                    within,
                     text: said.to_string(),
                 })
             }

@@ -136,12 +136,14 @@ fn flows_of(fixture: &Fixture) -> Vec<(String, Span)> {
     let FixtureKind::Flow(flow) = &fixture.kind else {
         return Vec::new();
     };
-    flow.steps
-        .iter()
-        .chain(&flow.after)
-        .filter_map(|s| match &s.act {
-            Act::Use { flow, .. } => Some((flow.clone(), s.span)),
-            _ => None,
-        })
-        .collect()
+    let used = flows_in(&flow.steps).chain(flows_in(&flow.after));
+    used.map(|(name, span)| (name.to_owned(), span)).collect()
+}
+
+/// Flows that steps use, with the place of the step.
+pub(super) fn flows_in(steps: &[Step]) -> impl Iterator<Item = (&str, Span)> {
+    steps.iter().filter_map(|step| match &step.act {
+        Act::Use { flow, .. } => Some((flow.as_str(), step.span)),
+        _ => None,
+    })
 }

@@ -41,7 +41,11 @@ pub fn find_root(from: &Path) -> Option<PathBuf> {
     let start = if from.is_file() { from.parent()? } else { from };
     start
         .ancestors()
-        .find(|folder| folder.join("rehearsal.toml").is_file() || folder.join("scenarios").is_dir())
+        .find(|folder| {
+            let settings = folder.join("rehearsal.toml");
+            // Also a link that leads nowhere: the suite is here, and its settings can't be read.
+            settings.is_file() || settings.is_symlink() || folder.join("scenarios").is_dir()
+        })
         .map(Path::to_path_buf)
 }
 
@@ -93,6 +97,13 @@ impl Suite {
     /// The scenarios asked for, and a problem for each name that fits none.
     pub fn select(&self, selection: &Selection) -> (Vec<&Scenario>, Vec<Problem>) {
         let mut problems = Vec::new();
+        let empty = |names: &[String]| names.iter().any(|n| n.trim_start_matches('!').is_empty());
+        if empty(&selection.names) || empty(&selection.tags) {
+            // All of them would be meant where a script's variable is unset.
+            let problem = Problem::error("an empty name or tag selects nothing");
+            problems.push(problem.help("leave it out to select all; is a variable unset?"));
+            return (Vec::new(), problems);
+        }
         for name in &selection.names {
             if !self.ids.iter().any(|id| self.fits(name, id)) {
                 let ids = self.ids.iter().map(String::as_str);
@@ -163,7 +174,17 @@ impl Suite {
                         Problem::warning(format!("{} is not read", self.shown(&path).display()));
                     self.problems
                         .push(problem.help("name it with the ending .yaml"));
-                } else if ending == Some("yaml") && path.is_file() {
+                } else if path.is_dir() {
+                    if path.is_symlink() && deep {
+                        let shown = self.shown(&path);
+                        let problem = Problem::warning(format!(
+                            "{} is a link to a folder and is not read",
+                            shown.display()
+                        ));
+                        self.problems
+                            .push(problem.help("put the folder itself there"));
+                    }
+                } else if ending == Some("yaml") {
                     let below = path.strip_prefix(&base).unwrap_or(&path).with_extension("");
                     let parts: Vec<_> = below.iter().map(|p| p.to_string_lossy()).collect();
                     found.push((path, parts.join("/")));
@@ -188,7 +209,8 @@ impl Suite {
         }
     }
 
-    /// What has an error in its file takes no further part.
+    /// What has an error in its file takes no further part, nor does what builds on it: nothing true
+    /// can be said of a scenario whose flow can't be read.
     fn drop_unsound(&mut self) {
         let bad: BTreeSet<PathBuf> = self
             .problems
@@ -198,6 +220,22 @@ impl Suite {
             .collect();
         self.scenarios.retain(|s| !bad.contains(&s.source.path));
         self.fixtures.retain(|_, f| !bad.contains(&f.source.path));
+        loop {
+            let known: BTreeSet<String> = self.fixtures.keys().cloned().collect();
+            let whole =
+                |steps: &[Step]| check::flows_in(steps).all(|(flow, _)| known.contains(flow));
+            self.fixtures.retain(|_, fixture| match &fixture.kind {
+                FixtureKind::Flow(flow) => whole(&flow.steps) && whole(&flow.after),
+                FixtureKind::Server(_) => true,
+            });
+            self.scenarios.retain(|scenario| {
+                let fixtures = &scenario.fixtures;
+                whole(&scenario.steps) && fixtures.iter().all(|f| known.contains(&f.value))
+            });
+            if self.fixtures.len() == known.len() {
+                return;
+            }
+        }
     }
 }
 

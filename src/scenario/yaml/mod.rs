@@ -16,6 +16,8 @@ pub use reader::read;
 
 pub const LARGEST_FILE: usize = 1 << 20;
 pub const DEEPEST: usize = 64;
+const NESTED: &str =
+    "a scenario needs few levels; take brackets out, or put text that holds them in quotes";
 /// Of one file; nobody reads further.
 pub const MOST_PROBLEMS: usize = 100;
 
@@ -69,15 +71,24 @@ impl Node {
 
 /// Reads a file, refusing what isn't text or is too large before it is held in memory.
 pub fn load(path: &Path, shown: &Path) -> Result<Arc<Source>, Box<Problem>> {
-    let name = shown.display();
-    let size = std::fs::metadata(path)
-        .map_err(|e| Box::new(Problem::error(format!("{name} can't be read: {e}"))))?
-        .len();
-    if size > LARGEST_FILE as u64 {
-        return Err(too_large(shown, size).into());
+    let unreadable = |why: &dyn std::fmt::Display| {
+        Box::new(Problem::error(format!(
+            "{} can't be read: {why}",
+            shown.display()
+        )))
+    };
+    let facts = std::fs::metadata(path).map_err(|e| match path.read_link() {
+        Ok(target) => unreadable(&format!("it is a link to {}: {e}", target.display())),
+        Err(_) => unreadable(&e),
+    })?;
+    // A pipe would be waited for for ever.
+    if !facts.is_file() {
+        return Err(unreadable(&"it is not a regular file"));
     }
-    let bytes = std::fs::read(path)
-        .map_err(|e| Box::new(Problem::error(format!("{name} can't be read: {e}"))))?;
+    if facts.len() > LARGEST_FILE as u64 {
+        return Err(too_large(shown, facts.len()).into());
+    }
+    let bytes = std::fs::read(path).map_err(|e| unreadable(&e))?;
     decode(shown, bytes)
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use granit_parser::{Event, Parser, ScalarStyle, ScanError};
 
 use super::{
-    DEEPEST, Entry, Kind, LARGEST_FILE, MOST_PROBLEMS, Node, Scalar, syntax::syntax, too_large,
+    DEEPEST, Entry, Kind, LARGEST_FILE, MOST_PROBLEMS, NESTED, Node, Scalar, syntax::syntax,
+    too_large,
 };
 use crate::text::{Problem, Source, Span, Spanned, border, line_col, visible};
 
@@ -73,6 +74,7 @@ impl Reader<'_> {
             Some(root) if !empty => Ok((root, self.problems)),
             _ => Err(Problem::error("the file is empty")
                 .at(source, Span::default())
+                .help("fill it or remove it; `rehearsal init` makes a suite with a first scenario")
                 .into()),
         }
     }
@@ -177,6 +179,7 @@ impl Reader<'_> {
         if self.open.len() >= DEEPEST {
             return Err(self
                 .refused(&format!("nested deeper than {DEEPEST} levels"), span)
+                .help(NESTED)
                 .into());
         }
         self.key_wanted(span)?;
@@ -201,7 +204,7 @@ impl Reader<'_> {
         }
         if tagged {
             return Err(self
-                .refused("tags (`!name`) are not accepted", span)
+                .refused("tags (`!name`) are not accepted", self.mark('!', span))
                 .help("put text that starts with `!` in quotes")
                 .into());
         }
@@ -209,8 +212,31 @@ impl Reader<'_> {
     }
 
     fn anchor(&self, span: Span) -> Problem {
-        self.refused("anchors (`&name`) are not accepted", span)
+        self.refused("anchors (`&name`) are not accepted", self.mark('&', span))
             .help("write the value out where it is needed, or put text that starts with `&` in quotes")
+    }
+
+    /// Where an anchor or a tag stands: the word with that sign before its node, which is all the
+    /// parser tells the place of.
+    fn mark(&self, sign: char, node: Span) -> Span {
+        let text = &self.source.text;
+        let mut before = text[..node.start].trim_end();
+        if text[node.start..].starts_with(sign) {
+            return node;
+        }
+        // An anchor and a tag may stand before one node, in either order.
+        for _ in 0..2 {
+            let apart = |c: char| c.is_whitespace() || "[{,".contains(c);
+            let start = before.rfind(apart).map_or(0, |at| {
+                at + before[at..].chars().next().map_or(1, char::len_utf8)
+            });
+            if before[start..].starts_with(sign) {
+                let end = before.len();
+                return Span { start, end };
+            }
+            before = before[..start].trim_end();
+        }
+        node
     }
 
     fn close(&mut self, node: Node) -> Result<(), Box<Problem>> {
@@ -242,7 +268,10 @@ impl Reader<'_> {
                     *key = Some(Spanned::new(s.text, span));
                     Ok(())
                 }
-                (None, node) => Err(self.refused("a key must be text", node.span).into()),
+                (None, node) => Err(self
+                    .refused("a key must be text", node.span)
+                    .help("text that starts with `[` or `{` must be put in quotes")
+                    .into()),
                 (Some(name), value) => {
                     if let Some(first) = seen.get(&name.value) {
                         if self.problems.len() >= MOST_PROBLEMS {

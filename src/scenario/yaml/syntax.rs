@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use granit_parser::{ErrorKind, ScanError};
 
-use super::DEEPEST;
+use super::{DEEPEST, NESTED};
 use crate::text::{Problem, Source, Span};
 
 /// Own words for what the scanner found, with the likely mistake first.
@@ -16,7 +16,11 @@ pub fn syntax(source: &Arc<Source>, error: &ScanError, at: usize) -> Problem {
         start: at,
         end: (at + 1).min(text.len()),
     };
-    if let Some(tab) = tab_in_indentation(text, at) {
+    // A text that a tab in the next line ends is told of at its own end.
+    let next = text[at..].find('\n').map_or(text.len(), |i| at + i + 1);
+    let tabs = error.info().contains("tab");
+    let until = if tabs { next } else { at };
+    if let Some(tab) = tab_in_indentation(text, until) {
         return Problem::error("a tab stands in the indentation")
             .at(
                 source,
@@ -33,10 +37,21 @@ pub fn syntax(source: &Arc<Source>, error: &ScanError, at: usize) -> Problem {
             .at(source, here)
             .help("write the value out, or put text that starts with `*` in quotes"),
         ErrorKind::UnclosedQuotedScalar | ErrorKind::UnexpectedEof => {
-            Problem::error("a quotation mark is not closed").at(source, here)
+            Problem::error("a quotation mark is not closed")
+                .at(source, here)
+                .help("close it at the end of the text; if the mark itself is meant, put the text in quotes of the other kind")
         }
         ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => {
             colon(source, line_start, line, at)
+        }
+        ErrorKind::ExpectedBlockMappingKey
+        | ErrorKind::ExpectedBlockSequenceEntry
+        | ErrorKind::InvalidIndentation
+            if closed_before(&text[line_start..at]) =>
+        {
+            Problem::error("text stands behind the closing bracket")
+                .at(source, here)
+                .help(quote_hint(line))
         }
         ErrorKind::ExpectedBlockMappingKey
         | ErrorKind::ExpectedBlockSequenceEntry
@@ -62,13 +77,17 @@ pub fn syntax(source: &Arc<Source>, error: &ScanError, at: usize) -> Problem {
                 .help("put it in a line above the key; if it belongs to the text, put the text in quotes")
         }
         ErrorKind::RecursionLimitExceeded => {
-            Problem::error(format!("nested deeper than {DEEPEST} levels")).at(source, here)
+            Problem::error(format!("nested deeper than {DEEPEST} levels"))
+                .at(source, here)
+                .help(NESTED)
         }
         ErrorKind::UnclosedFlowCollection { .. }
         | ErrorKind::UnexpectedEofFlowMapping
         | ErrorKind::UnexpectedEofFlowSequence
         | ErrorKind::UnexpectedEofImplicitFlowMapping => {
-            Problem::error("a `[` or `{` is not closed").at(source, here)
+            Problem::error("a `[` or `{` is not closed")
+                .at(source, here)
+                .help("close it with `]` or `}`; if the bracket is part of a text, put the text in quotes")
         }
         _ if line.trim_start().starts_with(['@', '`', '%']) || starts_reserved(line) => {
             Problem::error("text can't start with this character unless it is in quotes")
@@ -79,6 +98,13 @@ pub fn syntax(source: &Arc<Source>, error: &ScanError, at: usize) -> Problem {
             .at(source, here)
             .help("check the indentation of this line and the one above; text with `: `, ` #` or a leading special character needs quotes"),
     }
+}
+
+/// Whether a value in brackets has just ended: `[beta] ` of `- click: [beta] go`.
+fn closed_before(head: &str) -> bool {
+    let value = head.trim_start().trim_start_matches("- ");
+    let value = value.split_once(": ").map_or(value, |(_, v)| v);
+    value.trim_start().starts_with(['[', '{']) && head.trim_end().ends_with([']', '}'])
 }
 
 /// A `: ` where none can stand: a second one in the line, or a line that belongs elsewhere.

@@ -51,3 +51,19 @@ pub enum VaultError {
     #[error("encrypting failed: {0}")]
     Encrypt(String),
 }
+
+impl VaultError {
+    /// What was asked can't be, whatever state the vault is in.
+    pub fn is_of_what_was_asked(&self) -> bool {
+        matches!(
+            self,
+            Self::Unknown(_)
+                | Self::Exists(_)
+                | Self::NoField { .. }
+                | Self::BadName
+                | Self::BadField
+                | Self::Origin(_)
+                | Self::Totp(_)
+        )
+    }
+}

@@ -134,6 +134,31 @@ impl Vault {
         Ok(Some(Opened { origin, fields }))
     }
 
+    /// Whether a credential of this name could be added.
+    pub fn may_add(&self, name: &str) -> Result<(), VaultError> {
+        if !is_name(name) {
+            return Err(VaultError::BadName);
+        }
+        if self.exists() && self.open()?.has(name) {
+            return Err(VaultError::Exists(name.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Whether the credential has this field.
+    pub fn may_rotate(&self, name: &str, field: &str) -> Result<(), VaultError> {
+        let listed = self.list()?;
+        let one = listed.iter().find(|one| one.name == name);
+        let one = one.ok_or_else(|| VaultError::Unknown(name.to_owned()))?;
+        if !one.fields.iter().any(|known| known == field) {
+            return Err(VaultError::NoField {
+                name: name.to_owned(),
+                field: field.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
     /// Adds a credential for a web page; makes the vault first if there is none.
     pub fn add(
         &self,

@@ -284,6 +284,16 @@ fn r65_the_introduction_says_how_sign_in_happened() {
 }
 
 #[test]
+fn r65_who_is_signed_in_already_has_no_step_for_it() {
+    let mut events = add_readme();
+    let signs_in = |says: &str| says.starts_with("Sign in with");
+    assert!(captions(&curate(&events)).iter().any(|c| signs_in(c)));
+    events.retain(|e| !matches!(&e.what, What::Acted(acted) if signs_in(&acted.says)));
+    let told = captions(&curate(&events));
+    assert!(!told.iter().any(|c| signs_in(c)), "{told:?}");
+}
+
+#[test]
 fn r57_a_run_that_stopped_says_how_far_it_got_and_why() {
     let mut play = Play::new("S", "S.", HOME);
     play.step(Do {

@@ -245,6 +245,7 @@ fn t28_page_text_makes_no_link_image_or_tag_in_markdown() {
         }
         assert!(
             !text.contains('\u{1b}')
+                && !text.contains("[31m")
                 && !text.contains('\u{202e}')
                 && !text.contains("http://evil")
                 && !text.contains("www.evil"),

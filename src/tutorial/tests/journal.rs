@@ -154,7 +154,7 @@ impl Play {
             }));
         }
         self.say(What::Frame(Frame {
-            step: "end".into(),
+            step: END.into(),
             file: Some(format!("frames/{:04}.png", self.events.len())),
             hash: None,
             withheld: None,

@@ -299,6 +299,20 @@ fn r53_to_r58_the_loop_guard_holds_and_pages_talk_nobody_into_anything() {
         prompts.len() - 2,
         "{told:?}"
     );
+    // R56 as a reader of the record sees it: what is only told is no failed turn, and there is
+    // never a fifth in a row.
+    let turns = ran.events("early-done", "step_finished");
+    let turns: Vec<&str> = turns.iter().filter_map(|t| t["status"].as_str()).collect();
+    assert_eq!(
+        turns[turns.len() - 5..],
+        ["skipped", "failed", "failed", "failed", "failed"]
+    );
+    for (id, ..) in &cases {
+        let turns = ran.events(id, "step_finished");
+        let row = turns.chunk_by(|a, b| a["status"] == b["status"]);
+        let row = row.filter(|r| r[0]["status"] == "failed").map(<[_]>::len);
+        assert!(row.max().unwrap_or(0) <= 4, "{id}: {turns:?}");
+    }
     // Case 055: both readings are quoted.
     let end = format!(
         "{}{:?}{:?}",

@@ -137,3 +137,59 @@ fn faults_of_pages_and_servers_stay_in_their_own_scenario() {
         suite.session_folders()
     );
 }
+
+/// `ends` makes a scenario that must end that way: to complete, or to end in another way, fails it.
+#[test]
+fn a_scenario_that_must_not_complete_and_does_has_failed() {
+    let (site, suite) = (Site::start(), Suite::new());
+    let click = |what: &str, ends: &str| {
+        format!(
+            "start: {}\nsteps: [ {{ click: {what}, timeout: 1s }} ]\nends: {ends}\n",
+            site.at("/fine")
+        )
+    };
+    suite
+        .scenario(
+            "met",
+            &click("Absent", "{ status: failed, reason: not_found, step: 1 }"),
+        )
+        .scenario(
+            "reason",
+            &click("Absent", "{ status: failed, reason: covered }"),
+        )
+        .scenario(
+            "step",
+            &(click("Again", "{ status: failed, reason: not_found, step: 1 }").replace(
+                "timeout: 1s }",
+                "timeout: 1s }, { click: Absent, timeout: 1s }",
+            )),
+        )
+        .scenario("status", &click("Absent", "stuck"))
+        .scenario(
+            "completes",
+            &click("Again", "{ status: failed, reason: not_found }"),
+        );
+    let ran = suite.run(&["run", "--fresh", "--jobs", "2"]).expect_code(1);
+    let report = suite.report();
+    assert_eq!(suite.verdict(&report, "met").0, "passed", "{}", ran.out);
+    for (id, reason) in [
+        ("reason", "not_found"),
+        ("step", "not_found"),
+        ("status", "not_found"),
+        ("completes", "ends_unmet"),
+    ] {
+        let wanted = ("failed".to_owned(), reason.to_owned());
+        assert_eq!(suite.verdict(&report, id), wanted, "{id}: {}", ran.out);
+    }
+    for said in [
+        "4 failed",
+        "it completed, although `ends` wants it failed (not_found)",
+        "`ends` wants it stuck",
+        "`ends` wants it failed (covered)",
+    ] {
+        assert!(ran.out.contains(said), "`{said}` is missing in {}", ran.out);
+    }
+    let junit = std::fs::read_to_string(suite.latest().join("junit.xml")).expect("junit.xml");
+    assert!(junit.contains("failures=\"4\""), "{junit}");
+    assert!(junit.contains("ends_unmet"), "{junit}");
+}

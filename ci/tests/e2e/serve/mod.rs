@@ -2,6 +2,7 @@
 
 mod consent;
 mod doors;
+mod outcome;
 mod recipes;
 mod rig;
 mod talking;

@@ -117,3 +117,44 @@ fn r83_r85_r86_r91_r93_r94_a_recipe_is_gated_by_its_text_and_runs_as_a_scenario(
     );
     serving.assert_no_values(&[]);
 }
+
+#[test]
+fn r17_a_recipes_own_secret_is_typed_and_told_nowhere() {
+    const VALUE: &str = "zebra-4711-canary";
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = r#"<!doctype html><html lang="en"><title>Till</title><h1>Till</h1>
+<label>Amount <input id="a" oninput="o.textContent = 'typed: ' + this.value; n.textContent = this.value.length"></label>
+<output id="o"></output> <p id="n"></p>"#;
+    std::fs::write(folder.path().join("index.html"), page).expect("a page");
+    let site = super::rig::folder_site(folder.path());
+    let start = format!("http://{}/index.html", site.at);
+    let (serving, tokens) = Serving::start("http://parcels.test", &[]);
+    let recipe = |dry: bool| {
+        json!({
+            "entry": start,
+            "steps": [{ "type": "Amount", "text": VALUE, "secret": true }],
+            "extract": { "length": { "css": "#n" }, "echo": { "css": "#o" } },
+            "dry": dry,
+        })
+    };
+    let dry = serving.call(&tokens.ada, "POST", "/run", Some(recipe(true)));
+    assert_eq!(dry.body["mode"], "dry", "{}", dry.raw);
+    assert!(
+        dry.body["plan"][0].to_string().contains("Amount"),
+        "{}",
+        dry.raw
+    );
+    let done = serving.call(&tokens.ada, "POST", "/run", Some(recipe(false)));
+    assert_eq!(done.body["ok"], true, "{}", done.raw);
+    assert_eq!(
+        done.body["data"]["length"],
+        VALUE.len().to_string(),
+        "{}",
+        done.raw
+    );
+    serving.assert_no_values(&[VALUE]);
+    // What one run calls a secret doesn't keep others from saying it.
+    let path = format!("/{VALUE}");
+    let other = serving.call(&tokens.bob, "POST", "/run", Some(json!({ "entry": path })));
+    assert_ne!(other.status, 500, "{}", other.raw);
+}

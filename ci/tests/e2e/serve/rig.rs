@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use serde_json::{Value, json};
 
@@ -89,6 +89,7 @@ pub struct Serving {
     pub service: Running,
     /// Everything any call was answered, headers included.
     pub heard: Mutex<Vec<String>>,
+    document: OnceLock<Value>,
 }
 
 impl Serving {
@@ -127,6 +128,7 @@ impl Serving {
             home,
             service,
             heard: Mutex::new(Vec::new()),
+            document: OnceLock::new(),
         };
         (serving, tokens)
     }
@@ -140,7 +142,49 @@ impl Serving {
         if method == "POST" {
             lines.push("Content-Type: application/json".into());
         }
-        self.say(method, path, &lines, &body)
+        let answer = self.say(method, path, &lines, &body);
+        self.fits_the_document(method, path, &answer);
+        answer
+    }
+
+    /// Every answer has the shape the OpenAPI document promises for it.
+    fn fits_the_document(&self, method: &str, path: &str, answer: &Answer) {
+        let document = self.document.get_or_init(|| {
+            let host = [format!("Host: {}", self.service.at)];
+            self.say("GET", "/openapi.json", &host, "").body
+        });
+        let path = path.split('?').next().unwrap_or_default();
+        let parts: Vec<&str> = path.split('/').collect();
+        let fits = |template: &str| {
+            let wanted: Vec<&str> = template.split('/').collect();
+            wanted.len() == parts.len()
+                && wanted
+                    .iter()
+                    .zip(&parts)
+                    .all(|(w, p)| w == p || (w.starts_with('{') && !p.is_empty()))
+        };
+        let paths = document["paths"].as_object().expect("paths");
+        let Some(route) = paths
+            .iter()
+            .find(|(template, _)| *template == path)
+            .or_else(|| paths.iter().find(|(template, _)| fits(template)))
+        else {
+            return;
+        };
+        let operation = &route.1[method.to_lowercase()];
+        if operation.is_null() {
+            return;
+        }
+        let response = &operation["responses"][answer.status.to_string()];
+        assert!(
+            response.is_object(),
+            "{method} {path}: {} is not told of",
+            answer.status
+        );
+        let schema = &response["content"]["application/json"]["schema"];
+        if let Err(why) = shaped(schema, &answer.body, "answer") {
+            panic!("{method} {path} {}: {why}: {}", answer.status, answer.raw);
+        }
     }
 
     /// Exactly these header lines.
@@ -256,6 +300,47 @@ impl Serving {
             assert!(!heard.contains(value), "a value went out: {value}");
         }
     }
+}
+
+/// As much of JSON Schema as the document uses.
+fn shaped(schema: &Value, value: &Value, at: &str) -> Result<(), String> {
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let wanted = &schema["type"];
+    let one_of = |kinds: &Vec<Value>| kinds.iter().any(|k| k == kind);
+    if !wanted.is_null() && wanted != kind && !wanted.as_array().is_some_and(one_of) {
+        return Err(format!("{at} is of type {kind}, not {wanted}"));
+    }
+    if schema["enum"]
+        .as_array()
+        .is_some_and(|all| !all.contains(value))
+    {
+        return Err(format!("{at} is {value}"));
+    }
+    for name in schema["required"].as_array().into_iter().flatten() {
+        if value.get(name.as_str().unwrap_or_default()).is_none() {
+            return Err(format!("{at} has no {name}"));
+        }
+    }
+    for (name, part) in value.as_object().into_iter().flatten() {
+        match schema["properties"].get(name) {
+            Some(own) => shaped(own, part, &format!("{at}.{name}"))?,
+            None if schema["additionalProperties"] == false => {
+                return Err(format!("{at}.{name} is not told of"));
+            }
+            None => {}
+        }
+    }
+    for part in value.as_array().into_iter().flatten() {
+        shaped(&schema["items"], part, &format!("{at}[]"))?;
+    }
+    Ok(())
 }
 
 pub struct Tokens {

@@ -28,6 +28,7 @@ impl Agent {
         let mut agent = Self { child, out, id: 0 };
         let hello = agent.ask("initialize", json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } }));
         assert!(hello["capabilities"]["tools"].is_object(), "{hello}");
+        assert_eq!(hello["serverInfo"]["name"], "rehearsal", "{hello}");
         agent.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         agent
     }
@@ -110,6 +111,10 @@ fn t22_r28_an_agent_works_signed_in_without_a_credential_and_cannot_approve() {
     let login = json!({ "session": session, "credential": "parcels-user" });
     let asked = agent.tool("login_sites", login.clone());
     assert_eq!(asked["reason"], "consent_required", "{asked}");
+    assert!(
+        asked["error"].to_string().contains("approval_id"),
+        "{asked}"
+    );
     assert!(
         asked["approve_at"]
             .as_str()
@@ -197,4 +202,151 @@ fn r13_a_draft_without_a_terminal_keeps_nothing_and_echoes_nothing() {
     let (code, told) = draft("Go to http://shop.test/start and read the \"latest\" offers");
     assert_eq!(code, Some(0), "{told}");
     assert!(told.contains("start: \"http://shop.test/start\""), "{told}");
+}
+
+/// The same tools at the service itself, for its tokens and through its doors only.
+#[test]
+fn mcp_over_http_answers_owners_with_the_same_tools() {
+    let shop = site("parcels");
+    let start = format!("http://{}/", shop.at);
+    let (serving, tokens) = Serving::start(start.trim_end_matches('/'), &[]);
+    let at = serving.service.at.clone();
+    let lines = |token: &str| {
+        vec![
+            format!("Host: {at}"),
+            format!("Authorization: Bearer {token}"),
+            "Content-Type: application/json".to_owned(),
+            "Accept: application/json, text/event-stream".to_owned(),
+            "MCP-Protocol-Version: 2025-06-18".to_owned(),
+        ]
+    };
+    let ask = |token: &str, method: &str, params: Value| {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        serving.say("POST", "/mcp", &lines(token), &body.to_string())
+    };
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+    let greeted = ask(&tokens.ada, "initialize", hello.clone());
+    assert_eq!(
+        greeted.body["result"]["serverInfo"]["name"], "rehearsal",
+        "{}",
+        greeted.raw
+    );
+    let listed = ask(&tokens.ada, "tools/list", json!({}));
+    let tools = listed.body["result"]["tools"].as_array().map(Vec::len);
+    assert_eq!(tools, Some(7), "{}", listed.raw);
+    let tool = |token: &str, name: &str, arguments: Value| {
+        let told = ask(
+            token,
+            "tools/call",
+            json!({ "name": name, "arguments": arguments }),
+        );
+        let text = told.body["result"]["content"][0]["text"].clone();
+        text.as_str()
+            .and_then(|t| serde_json::from_str::<Value>(t).ok())
+            .unwrap_or(told.body)
+    };
+    let opened = tool(
+        &tokens.ada,
+        "open_sites",
+        json!({ "start": start, "credentials": ["parcels-user"] }),
+    );
+    let session = opened["session"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{opened}"));
+    let login = json!({ "session": session, "credential": "parcels-user" });
+    let asked = tool(&tokens.ada, "login_sites", login.clone());
+    assert_eq!(asked["reason"], "consent_required", "{asked}");
+    assert_eq!(asked["approve_at"], format!("http://{at}/approvals"));
+    let id = asked["approval_id"].as_str().expect("an id");
+    serving.call(
+        &tokens.approver,
+        "POST",
+        &format!("/approvals/{id}"),
+        Some(json!({ "decision": "approve" })),
+    );
+    let mut again = login;
+    again["approval_id"] = json!(id);
+    // Another owner can do nothing with it.
+    assert_eq!(
+        tool(&tokens.bob, "login_sites", again.clone())["reason"],
+        "no_session"
+    );
+    assert_eq!(
+        tool(&tokens.ada, "login_sites", again)["outcome"],
+        "signed_in"
+    );
+    let more = tool(
+        &tokens.ada,
+        "open_sites",
+        json!({ "start": start, "bogus": 1 }),
+    );
+    assert!(more["error"].to_string().contains("bogus"), "{more}");
+    // The doors of every route are its doors.
+    for (token, status) in [("rho_wrong", 401), (tokens.approver.as_str(), 401)] {
+        assert_eq!(ask(token, "initialize", hello.clone()).status, status);
+    }
+    for bad in ["Origin: http://evil.test", "Origin: null"] {
+        let mut lines = lines(&tokens.ada);
+        lines.push(bad.into());
+        assert_eq!(
+            serving.say("POST", "/mcp", &lines, "{}").status,
+            403,
+            "{bad}"
+        );
+    }
+    assert_eq!(serving.call("", "GET", "/mcp", None).status, 401);
+    assert_eq!(serving.call(&tokens.ada, "GET", "/mcp", None).status, 405);
+    serving.assert_no_values(&[]);
+}
+
+#[test]
+fn r13_the_draft_endpoint_keeps_a_credential_after_a_yes_and_never_tells_it() {
+    let (serving, tokens) = Serving::start("http://parcels.test", &[]);
+    let draft = |text: &str, approval: Option<&Value>| {
+        let mut body = json!({ "text": text });
+        if let Some(approval) = approval {
+            body["approval"] = approval.clone();
+        }
+        serving.call(&tokens.ada, "POST", "/draft", Some(body))
+    };
+    let plain = draft("Open http://shop.test/start and read the offers", None);
+    assert!(
+        plain.body["scenario"]
+            .to_string()
+            .contains("http://shop.test/start"),
+        "{}",
+        plain.raw
+    );
+    let refused = draft("open shop.test, the pin is y-canary9", None);
+    assert_eq!(refused.status, 400, "{}", refused.raw);
+    let text =
+        "sign in at shop.test with user x-canary9 and password y-canary9, then read my orders";
+    let asked = draft(text, None);
+    assert_eq!(
+        (asked.status, &asked.body["risk"]),
+        (428, &json!("credential"))
+    );
+    let id = serving.decided(&tokens, &asked, "approve");
+    let claim = format!("/approvals/{id}/token");
+    let claimed = serving.call(&tokens.ada, "POST", &claim, Some(json!({})));
+    let approval = claimed.body["approval"].clone();
+    // For this text alone.
+    let other = draft(&format!("{text}!"), Some(&approval));
+    assert_eq!(other.body["reason"], "consent_invalid", "{}", other.raw);
+    let asked = draft(text, None);
+    let id = serving.decided(&tokens, &asked, "approve");
+    let claim = format!("/approvals/{id}/token");
+    let claimed = serving.call(&tokens.ada, "POST", &claim, Some(json!({})));
+    let done = draft(text, Some(&claimed.body["approval"]));
+    assert_eq!(done.body["credential"], "shop-user", "{}", done.raw);
+    let listed = command(serving.home.path())
+        .args(["credentials", "list"])
+        .output()
+        .expect("it runs");
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(
+        listed.contains("shop-user") && listed.contains("https://shop.test"),
+        "{listed}"
+    );
+    serving.assert_no_values(&["canary9"]);
 }

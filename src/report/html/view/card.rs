@@ -7,9 +7,9 @@ use super::super::super::block::{self, Block};
 use super::super::super::exit::{self, Class};
 use super::super::super::model::{Attempt, ScenarioReport};
 use super::super::Pictures;
-use super::step::{Picture, Step, one_step, picture};
+use super::step::{Picture, Step, at_step, one_step, picture};
 use super::{bad, long, path, percent, text, texts};
-use crate::event::Verdict;
+use crate::event::{Status, Verdict};
 
 #[derive(Serialize)]
 pub(super) struct Card {
@@ -90,6 +90,7 @@ type Row = (String, Vec<Option<(bool, String)>>);
 struct Looks {
     names: Vec<String>,
     rows: Vec<Row>,
+    picture: Option<Picture>,
 }
 
 #[derive(Serialize)]
@@ -222,12 +223,8 @@ fn one_try(
     options: &Options,
     pictures: Pictures,
 ) -> Try {
-    let meaning = exit::meaning(attempt.status);
-    let class = if attempt.as_expected {
-        Class::Passed
-    } else {
-        meaning.class
-    };
+    let meaning = exit::meaning(attempt.verdict());
+    let class = meaning.class;
     let failed = !matches!(class, Class::Passed | Class::Skipped);
     let facts = [
         ("Goal", attempt.goal.clone()),
@@ -256,7 +253,7 @@ fn one_try(
     Try {
         number: attempt.number,
         key: class.key(),
-        word: if attempt.as_expected {
+        word: if attempt.as_expected && attempt.status != Status::Passed {
             "as expected"
         } else {
             meaning.word
@@ -276,7 +273,7 @@ fn one_try(
             .iter()
             .map(|step| one_step(scenario, step, pictures))
             .collect(),
-        looks: looks(attempt),
+        looks: looks(scenario, attempt, pictures),
         blocked: attempt
             .blocked
             .iter()
@@ -361,9 +358,14 @@ fn story(block: &Block) -> Story {
 /// The picture of how it ended, beside the story.
 fn evidence(scenario: &ScenarioReport, attempt: &Attempt, pictures: Pictures) -> Option<Picture> {
     let frame = attempt.evidence()?;
-    let step = attempt.steps.iter().rfind(|step| step.step == frame.step)?;
-    Some(picture(scenario, step, frame, pictures))
+    let alt = match attempt.steps.iter().rfind(|step| step.step == frame.step) {
+        Some(step) => at_step(step),
+        None => AT_END.to_owned(),
+    };
+    Some(picture(scenario, &alt, frame, pictures))
 }
+
+const AT_END: &str = "The page at the end";
 
 /// A line with an odd number of back-ticks is left as it is.
 fn pieces(line: &str) -> Vec<Piece> {
@@ -385,7 +387,7 @@ fn pieces(line: &str) -> Vec<Piece> {
 }
 
 /// One row per expectation, one column per look.
-fn looks(attempt: &Attempt) -> Option<Looks> {
+fn looks(scenario: &ScenarioReport, attempt: &Attempt, pictures: Pictures) -> Option<Looks> {
     if attempt.looks.is_empty() {
         return None;
     }
@@ -407,5 +409,10 @@ fn looks(attempt: &Attempt) -> Option<Looks> {
         }
     }
     let names = attempt.looks.iter().map(|look| text(&look.look)).collect();
-    Some(Looks { names, rows })
+    let end = attempt.end.as_ref();
+    Some(Looks {
+        names,
+        rows,
+        picture: end.map(|frame| picture(scenario, AT_END, frame, pictures)),
+    })
 }

@@ -115,7 +115,7 @@ pub(super) fn one_step(scenario: &ScenarioReport, step: &StepReport, pictures: P
         frames: step
             .frames
             .iter()
-            .map(|frame| picture(scenario, step, frame, pictures))
+            .map(|frame| picture(scenario, &at_step(step), frame, pictures))
             .collect(),
     }
 }
@@ -173,9 +173,18 @@ fn call(call: &ModelCalled) -> Call {
     }
 }
 
+/// What a step's picture shows, for those who don't see it.
+pub(super) fn at_step(step: &StepReport) -> String {
+    format!(
+        "The page at step {}: {}",
+        step.step,
+        plain::short(&step.says, 120)
+    )
+}
+
 pub(super) fn picture(
     scenario: &ScenarioReport,
-    step: &StepReport,
+    alt: &str,
     frame: &Frame,
     pictures: Pictures,
 ) -> Picture {
@@ -209,11 +218,7 @@ pub(super) fn picture(
             }
         }),
         withheld: frame.withheld.as_deref().map(text),
-        alt: text(&format!(
-            "The page at step {}: {}",
-            step.step,
-            plain::short(&step.says, 120)
-        )),
+        alt: text(alt),
         caption: caption.join(" · "),
         width: frame.width.max(1),
         height: frame.height.max(1),

@@ -1,0 +1,124 @@
+//! The last look at an event before anybody sees it.
+//!
+//! What comes from pages is clean already. What an author wrote is not: a user name in a step's
+//! text is nothing wrong, and stands as its placeholder all the same. Anything else that is found
+//! here should have been taken out before; it is, and counts as a leak.
+
+use serde_json::Value;
+
+use crate::event::{Event, What};
+use crate::secrets::Scrubber;
+
+/// Words of our own, by which events are told apart and belong together.
+const OWN: [&str; 7] = [
+    "event", "time", "scenario", "id", "status", "verdict", "run_id",
+];
+
+/// The event without values, and `name.field` of those that are leaks.
+pub fn redacted(scrubber: &Scrubber, event: Event) -> (Event, Vec<String>) {
+    let Ok(line) = serde_json::to_vec(&event) else {
+        // The journal says so.
+        return (event, Vec::new());
+    };
+    let found = scrubber.leaks(&line);
+    if found.is_empty() {
+        return (event, found);
+    }
+    let leaks: Vec<String> = found.into_iter().filter(|l| !is_user_name(l)).collect();
+    let clean = serde_json::from_slice(&line).map(|mut value: Value| {
+        clean(scrubber, &mut value);
+        value
+    });
+    let event = match clean.and_then(serde_json::from_value::<Event>) {
+        Ok(clean) if !leaks_still(scrubber, &clean) => clean,
+        _ => Event {
+            what: What::Note {
+                text: "an event held a registered value and is left out".into(),
+            },
+            ..event
+        },
+    };
+    (event, leaks)
+}
+
+fn is_user_name(label: &str) -> bool {
+    label.ends_with(".username")
+}
+
+/// A user name may be part of a scenario's id, which stays.
+fn leaks_still(scrubber: &Scrubber, event: &Event) -> bool {
+    let line = serde_json::to_vec(event).unwrap_or_default();
+    scrubber.leaks(&line).iter().any(|l| !is_user_name(l))
+}
+
+fn clean(scrubber: &Scrubber, value: &mut Value) {
+    match value {
+        Value::String(text) => *text = scrubber.clean(text).into(),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean(scrubber, item)),
+        Value::Object(members) => members
+            .iter_mut()
+            .filter(|(key, _)| !OWN.contains(&key.as_str()))
+            .for_each(|(_, member)| clean(scrubber, member)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secrets::{Kind, Secret};
+
+    fn scrubber() -> Scrubber {
+        let scrubber = Scrubber::new();
+        for (field, value, kind) in [
+            ("username", "marisol", Kind::Username),
+            ("password", "TILLER-3030", Kind::Password),
+        ] {
+            let value = Secret::new(value.into()).expect("value");
+            scrubber.register("shop", field, &value, kind);
+        }
+        scrubber
+    }
+
+    fn note(text: &str) -> Event {
+        Event {
+            time: "2026-01-01T00:00:00.000Z".into(),
+            at_ms: 1,
+            scenario: "hello-marisol".into(),
+            attempt: 1,
+            seq: 1,
+            what: What::Note { text: text.into() },
+        }
+    }
+
+    fn text(event: &Event) -> &str {
+        match &event.what {
+            What::Note { text } => text,
+            _ => "",
+        }
+    }
+
+    #[test]
+    fn case_070_what_an_author_wrote_stands_without_user_names_and_is_no_leak() {
+        let (event, leaks) = redacted(&scrubber(), note("Signed in as marisol"));
+        assert_eq!(text(&event), "Signed in as ‹shop.username›");
+        assert_eq!(event.scenario, "hello-marisol", "what it is found by stays");
+        assert!(leaks.is_empty());
+        let plain = note("Signed in");
+        assert_eq!(redacted(&scrubber(), plain.clone()), (plain, Vec::new()));
+    }
+
+    #[test]
+    fn case_070_any_other_value_is_taken_out_and_told() {
+        for written in ["TILLER-3030", "0303-RELLIT", "VklMTEVSLTMwMzA TILLER-3030"] {
+            let (event, leaks) = redacted(&scrubber(), note(written));
+            assert!(text(&event).contains("‹shop.password›"), "{written}");
+            assert_eq!(leaks, ["shop.password"], "{written}");
+        }
+        let mut event = note("fine");
+        event.scenario = "TILLER-3030".into();
+        let (event, leaks) = redacted(&scrubber(), event);
+        assert!(text(&event).contains("is left out"));
+        assert_eq!(leaks, ["shop.password"]);
+    }
+}
