@@ -117,6 +117,7 @@ mod tests {
         "not_started",
         "refuted",
         "repeated",
+        "unanswered",
         "unfolded",
     ];
 

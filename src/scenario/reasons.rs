@@ -26,6 +26,7 @@ pub const REASONS: &[&str] = &[
     "human_needed",
     "load_failed",
     "login_cooling_down",
+    "login_not_sent",
     "login_rejected",
     "login_stopped",
     "model_answer",
