@@ -2,28 +2,24 @@
 
 use std::time::Duration;
 
-use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::driver::{Actions, Key};
-use crate::page::{self, acts};
-use crate::page::{Node, NodeId, Tri};
-use crate::resolve::{self, Query};
-use crate::scenario::{By, Scope, Target, Verb};
+use crate::driver::{Actions, DriverError, Key};
+use crate::page::acts;
+use crate::page::{Node, Tri};
 use crate::text::fold::{fold, fold_case};
 
 use super::hands::{Fit, Prepared};
 use super::session::{Broker, DOCUMENT_IDLE_MS};
-use super::types::{BrokerError, Primitive, Unfit};
+use super::types::{BrokerError, Unfit};
 
 /// A field that was filled is given so long to show that its page wipes or rewrites it.
 const STEADY: Duration = Duration::from_millis(60);
-/// Views a list of options is scrolled by, at most.
-const OPTION_SCROLLS: u32 = 200;
+/// The pause after a key of a slow text, and how long such a text may be.
+const SLOW_KEY: Duration = Duration::from_millis(50);
+const SLOW_TEXT: usize = 60;
 /// Keys a slider may take to its number.
 const SLIDER_STEPS: u32 = 400;
-/// Options of a list that is built after it was opened.
-const OPTIONS_WITHIN: Duration = Duration::from_secs(3);
 
 impl Broker {
     /// Sets a text, number, date or rich text control.
@@ -44,12 +40,13 @@ impl Broker {
         if prepared.node.role == "slider" {
             return self.slide(prepared, text).await;
         }
-        self.type_over(prepared, text).await?;
+        self.type_over(prepared, text, Pace::Quick).await?;
         let mut notes = Vec::new();
         let mut seen = self.steady_value(prepared).await?;
         if !same(seen.as_deref(), text) {
             // The page's own start-up wiped it, or a framework put its old value back: once more.
-            self.type_over(prepared, text).await?;
+            self.type_over(prepared, text, Pace::for_second(text))
+                .await?;
             seen = self.steady_value(prepared).await?;
             if same(seen.as_deref(), text) {
                 notes.push("typed again: the page had wiped or changed the first try".into());
@@ -83,15 +80,37 @@ impl Broker {
         &mut self,
         prepared: &Prepared,
         text: &str,
+        pace: Pace,
     ) -> Result<(), BrokerError> {
         if !acts::enter(&self.realm(), &prepared.context, prepared.id).await? {
             // Rich editors put the focus where they want it on a click.
             self.click(prepared).await?.ok();
             acts::select_text(&self.realm(), &prepared.context, prepared.id).await?;
         }
-        let actions = Actions::type_over(text, is_rich(&prepared.node))
-            .map_err(|e| BrokerError::Other(e.to_string()))?;
-        self.act(&prepared.context, actions).await
+        let untypable = |e: DriverError| BrokerError::Other(e.to_string());
+        let parts = parts(text);
+        let (first, rest) = match parts.split_first() {
+            Some((Part::Keys(keys), rest)) => (*keys, rest),
+            _ => ("", parts.as_slice()),
+        };
+        let over = Actions::type_over(first, is_rich(&prepared.node)).map_err(untypable)?;
+        self.act(&prepared.context, pace.of(over)).await?;
+        for part in rest {
+            match part {
+                Part::Keys(keys) => {
+                    let keys = Actions::text(keys).map_err(untypable)?;
+                    self.act(&prepared.context, pace.of(keys)).await?;
+                }
+                Part::Inserted(text) => {
+                    // The focus has left: the rest would go elsewhere. Reading back tells it.
+                    let realm = self.realm();
+                    if !acts::insert_text(&realm, &prepared.context, prepared.id, text).await? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Date, time, color and range take no typing (keys go into their parts): set and tell the page.
@@ -238,296 +257,57 @@ impl Broker {
             }
         }
     }
+}
 
-    // ---- lists -----------------------------------------------------------------------------
+/// How fast keys follow each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Pace {
+    Quick,
+    Slow,
+}
 
-    pub(super) async fn select(&mut self, prepared: &Prepared, option: &str) -> Fit<Vec<String>> {
-        if prepared.node.tag == "select" {
-            return self.select_native(prepared, option).await;
+impl Pace {
+    /// A page that hears of keys late lost some of a quick text; a long one would take too long.
+    fn for_second(text: &str) -> Self {
+        if text.chars().count() <= SLOW_TEXT {
+            Self::Slow
+        } else {
+            Self::Quick
         }
-        self.select_drawn(prepared, option).await
     }
 
-    async fn select_native(&mut self, prepared: &Prepared, option: &str) -> Fit<Vec<String>> {
-        let options = &prepared.node.states.options;
-        let at = match which(options, option) {
-            Ok(at) => at,
-            Err(why) => return Ok(Err(Unfit::WrongKind { why })),
-        };
-        let answer =
-            acts::select_options(&self.realm(), &prepared.context, prepared.id, &[at]).await?;
-        if !answer.ok {
-            let why = match answer.reason.as_deref() {
-                Some("disabled") => format!("its option \"{option}\" is disabled"),
-                other => format!(
-                    "its option could not be chosen ({})",
-                    other.unwrap_or("no reason")
-                ),
-            };
-            return Ok(Err(Unfit::WrongKind { why }));
-        }
-        Ok(Ok(Vec::new()))
-    }
-
-    /// A combobox, listbox or radio group the page draws: open, find the option, click, read back.
-    async fn select_drawn(&mut self, prepared: &Prepared, option: &str) -> Fit<Vec<String>> {
-        let opens = !matches!(
-            prepared.node.role.as_str(),
-            "listbox" | "radiogroup" | "group" | "menu" | "tree" | "tablist"
-        );
-        let within = if opens { None } else { Some(prepared.id) };
-        let name = prepared.node.name.clone();
-        let role = prepared.node.role.clone();
-        if opens && prepared.node.states.expanded != Some(true) {
-            self.click(prepared).await?.ok();
-        }
-        let opened = Instant::now();
-        let mut until = opened + OPTIONS_WITHIN;
-        let mut typed = false;
-        let mut scrolled = 0;
-        let picked = loop {
-            // A read makes older ids stale: the list is found again by role and name.
-            let observation = self.look().await?;
-            let list = within.and_then(|_| {
-                observation
-                    .nodes()
-                    .find(|(_, n)| n.role == role && n.name == name)
-                    .map(|(id, _)| id)
-            });
-            match option_in(&observation, option, list) {
-                Ok(id) => break id,
-                Err(why) if Instant::now() >= until => {
-                    if opens {
-                        let context = self.tab.id().to_owned();
-                        self.act(&context, Actions::chord(&[Key::Escape])).await?;
-                    }
-                    return Ok(Err(Unfit::WrongKind { why }));
-                }
-                Err(_) => {
-                    // Lists that filter as one types show their options only then.
-                    let half = until - OPTIONS_WITHIN / 2;
-                    if opens
-                        && !typed
-                        && Instant::now() >= half
-                        && matches!(prepared.node.tag.as_str(), "input" | "textarea")
-                    {
-                        typed = true;
-                        if let Some((id, _)) = observation
-                            .nodes()
-                            .find(|(_, n)| n.role == role && n.name == name)
-                        {
-                            let field = Prepared {
-                                id,
-                                context: prepared.context.clone(),
-                                point: prepared.point,
-                                node: prepared.node.clone(),
-                            };
-                            self.type_over(&field, option).await?;
-                        }
-                    }
-                    // Long lists draw their options as they are scrolled.
-                    if opened.elapsed() >= OPTIONS_WITHIN / 5
-                        && scrolled < OPTION_SCROLLS
-                        && self.scroll_options(&observation, scrolled == 0).await?
-                    {
-                        scrolled += 1;
-                        until = until.max(Instant::now() + OPTIONS_WITHIN / 2);
-                        continue;
-                    }
-                    sleep(Duration::from_millis(40)).await;
-                }
-            }
-        };
-        match self.prepare(picked, &Primitive::Click).await? {
-            Ok(ready) => {
-                self.click(&ready).await?.ok();
-            }
-            Err(unfit) => return Ok(Err(unfit)),
-        }
-        self.shown(&role, &name, option).await
-    }
-
-    /// Scrolls the box that holds the options, from its start, by most of a view; did it move?
-    async fn scroll_options(
-        &mut self,
-        observation: &crate::page::Observation,
-        from_start: bool,
-    ) -> Result<bool, BrokerError> {
-        let Some((id, _)) = observation
-            .nodes()
-            .filter(|(_, n)| n.role == "option" && n.tag != "option" && n.reachable)
-            .last()
-        else {
-            return Ok(false);
-        };
-        let context = self.document_of(id)?;
-        let place = json!([id.generation, id.node]);
-        let step = |dy: i32| {
-            [
-                place[0].clone(),
-                place[1].clone(),
-                super::places::share(0),
-                super::places::share(dy),
-            ]
-        };
-        let mut moved = false;
-        if from_start {
-            let answer =
-                page::call(&self.realm(), &context, "scrollView", &step(i32::MIN), None).await?;
-            moved = answer["value"].as_bool() == Some(true);
-        }
-        if !moved {
-            let answer = page::call(&self.realm(), &context, "scrollView", &step(1), None).await?;
-            moved = answer["value"].as_bool() == Some(true);
-        }
-        if moved {
-            page::call(&self.realm(), &context, "twoFrames", &[], None).await?;
-        }
-        Ok(moved)
-    }
-
-    /// The choice must show: as the list's value or text, or as the option's state.
-    async fn shown(&mut self, role: &str, name: &str, option: &str) -> Fit<Vec<String>> {
-        let until = Instant::now() + Duration::from_millis(1500);
-        loop {
-            let observation = self.look().await?;
-            let list = observation
-                .nodes()
-                .find(|(_, n)| n.role == role && n.name == name);
-            let as_value = list.is_some_and(|(_, n)| {
-                n.states
-                    .value
-                    .as_deref()
-                    .is_some_and(|v| fold(v).contains(&fold(option)))
-            });
-            let as_text =
-                list.is_some_and(|(id, _)| fold(observation.text_of(id)).contains(&fold(option)));
-            let as_state = observation.nodes().any(|(_, n)| {
-                fold(&n.name) == fold(option)
-                    && (n.states.selected == Some(true) || n.states.checked == Some(Tri::True))
-            });
-            // A control whose name is its value is renamed by the choice.
-            let renamed = observation
-                .nodes()
-                .any(|(_, n)| n.role == role && fold(&n.name).contains(&fold(option)));
-            if as_value || as_text || as_state || renamed {
-                return Ok(Ok(Vec::new()));
-            }
-            if Instant::now() >= until {
-                if list.is_none() {
-                    return Ok(Ok(vec![
-                        "the list went away with the choice; it was not read back".into(),
-                    ]));
-                }
-                return Ok(Err(Unfit::WrongKind {
-                    why: format!("\"{option}\" was chosen, but it does not show"),
-                }));
-            }
-            sleep(Duration::from_millis(40)).await;
+    fn of(self, actions: Actions) -> Actions {
+        match self {
+            Self::Quick => actions,
+            Self::Slow => actions.slowly(SLOW_KEY),
         }
     }
 }
 
-/// The one option of that name: exact, then but for case; two are no choice.
-fn which(options: &[String], wanted: &str) -> Result<usize, String> {
-    for same in [
-        |a: &str, b: &str| fold(a) == fold(b),
-        |a: &str, b: &str| fold_case(a) == fold_case(b),
-    ] {
-        let hits: Vec<usize> = options
-            .iter()
-            .enumerate()
-            .filter(|(_, o)| same(o, wanted))
-            .map(|(i, _)| i)
-            .collect();
-        match hits.len() {
-            0 => {}
-            1 => return Ok(hits[0]),
-            n => return Err(format!("{n} of its options are called \"{wanted}\"")),
-        }
-    }
-    let known: Vec<String> = options
-        .iter()
-        .take(8)
-        .map(|o| format!("\"{}\"", crate::text::visible(o)))
-        .collect();
-    Err(format!(
-        "it has no option \"{wanted}\"; it has {}",
-        if known.is_empty() {
-            "none".into()
-        } else {
-            known.join(", ")
-        }
-    ))
+/// A piece of a text that is filled in.
+#[derive(Debug, PartialEq)]
+enum Part<'a> {
+    Keys(&'a str),
+    /// Characters whose keys do something else: a tab leads to the next field.
+    Inserted(&'a str),
 }
 
-fn option_in(
-    observation: &crate::page::Observation,
-    option: &str,
-    list: Option<NodeId>,
-) -> Result<NodeId, String> {
-    for role in [
-        "option",
-        "radio",
-        "menuitemradio",
-        "treeitem",
-        "menuitem",
-        "tab",
-    ] {
-        let target = Target {
-            by: By::Name {
-                role: Some(role.into()),
-                name: Some(option.into()),
-                exact: false,
-            },
-            span: Default::default(),
-        };
-        let scope = Scope::default();
-        let query = Query {
-            target: &target,
-            verb: Verb::Click,
-            scope: &scope,
-            near: false,
-            sentence: false,
-        };
-        match resolve::resolve(observation, &query) {
-            Ok(pick)
-                if list.is_none_or(|l| observation.ancestors(pick.id).any(|(a, _)| a == l)) =>
-            {
-                return Ok(pick.id);
-            }
-            Err(miss) if miss.kind == resolve::MissKind::Ambiguous => {
-                // Among several, those of the list that was meant.
-                let inside: Vec<NodeId> = miss
-                    .nearest
-                    .iter()
-                    .map(|n| n.id)
-                    .filter(|id| {
-                        list.is_some_and(|l| observation.ancestors(*id).any(|(a, _)| a == l))
-                    })
-                    .collect();
-                return match inside.as_slice() {
-                    [only] => Ok(*only),
-                    _ => Err(miss.message),
-                };
-            }
-            _ => {}
-        }
-    }
-    let offered: Vec<String> = observation
-        .nodes()
-        .filter(|(_, n)| n.role == "option")
-        .take(8)
-        .map(|(_, n)| format!("\"{}\"", n.name))
-        .collect();
-    Err(format!(
-        "no option \"{option}\" came up{}",
-        if offered.is_empty() {
-            String::new()
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let is_no_key = |c: char| c.is_control() && !matches!(c, '\n' | '\r');
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let no_key = is_no_key(c);
+        let end = rest.find(|c| is_no_key(c) != no_key).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(end);
+        parts.push(if no_key {
+            Part::Inserted(part)
         } else {
-            format!("; there are {}", offered.join(", "))
-        }
-    ))
+            Part::Keys(part)
+        });
+        rest = after;
+    }
+    parts
 }
 
 fn set_directly(node: &Node) -> bool {
@@ -576,7 +356,8 @@ fn same(seen: Option<&str>, wanted: &str) -> bool {
     seen.is_some_and(|seen| seen == wanted || fold(seen) == fold(wanted))
 }
 
-/// A page may group digits or add a unit; letters and digits must be the same ones in order.
+/// A page may group digits or add a unit; letters and digits must be the same ones in order, or the
+/// amount the same one.
 fn formatted(seen: &str, wanted: &str) -> bool {
     let plain = |s: &str| {
         s.chars()
@@ -584,8 +365,63 @@ fn formatted(seen: &str, wanted: &str) -> bool {
             .collect::<String>()
             .to_lowercase()
     };
-    let (seen, wanted) = (plain(seen), plain(wanted));
-    !wanted.is_empty() && seen == wanted
+    let same_signs = !plain(wanted).is_empty() && plain(seen) == plain(wanted);
+    same_signs || amount(wanted).is_some_and(|wanted| amount(seen) == Some(wanted))
+}
+
+/// A number with an optional currency sign or code and digits grouped in threes: `2500`, `$2,500.00`,
+/// `2.500,00 €`. Nothing where `1,234` could be either.
+fn amount(text: &str) -> Option<Amount> {
+    let text = fold(text);
+    let is_digit = |c: char| c.is_ascii_digit();
+    let (start, end) = (text.find(is_digit)?, text.rfind(is_digit)?);
+    let (before, number, after) = (&text[..start], &text[start..=end], &text[end + 1..]);
+    let sign = |c: char| matches!(c, '-' | '\u{2212}');
+    let currency = |c: char| c.is_alphabetic() || !c.is_ascii() || c == '$';
+    let around = |text: &str| {
+        let word: Vec<char> = text
+            .chars()
+            .filter(|c| !c.is_whitespace() && !sign(*c))
+            .collect();
+        word.len() <= 3 && word.into_iter().all(currency)
+    };
+    if !around(before) || !around(after) || before.contains(sign) && after.contains(sign) {
+        return None;
+    }
+    let separators: Vec<char> = number.chars().filter(|c| !is_digit(*c)).collect();
+    let (whole, cents) = match separators.as_slice() {
+        [] => (number, ""),
+        [.., point @ ('.' | ',')] if separators.iter().filter(|c| *c == point).count() == 1 => {
+            let (whole, cents) = number.rsplit_once(*point)?;
+            // Three digits after an only separator may be cents of nothing or a group.
+            if separators.len() == 1 && cents.len() == 3 {
+                return None;
+            }
+            (whole, cents)
+        }
+        _ => (number, ""),
+    };
+    let groups: Vec<&str> = whole.split(|c| !is_digit(c)).collect();
+    let grouped = groups[0].len() <= 3 && groups[1..].iter().all(|g| g.len() == 3);
+    let one_kind = whole
+        .chars()
+        .filter(|c| !is_digit(*c))
+        .collect::<std::collections::BTreeSet<_>>();
+    if groups.len() > 1 && (!grouped || one_kind.len() > 1) {
+        return None;
+    }
+    Some(Amount {
+        negative: before.contains(sign) || after.contains(sign),
+        whole: groups.concat().trim_start_matches('0').to_owned(),
+        cents: cents.trim_end_matches('0').to_owned(),
+    })
+}
+
+#[derive(Debug, PartialEq)]
+struct Amount {
+    negative: bool,
+    whole: String,
+    cents: String,
 }
 
 #[cfg(test)]
@@ -593,20 +429,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_option_is_chosen_by_its_whole_name() {
-        let options = [
-            "Salt".to_owned(),
-            "Sea salt".to_owned(),
-            "salt ".to_owned() + "x",
-        ];
-        assert_eq!(which(&options, "Salt"), Ok(0));
-        assert_eq!(which(&options, "SALT"), Ok(0));
-        assert!(which(&options, "Sal").unwrap_err().contains("\"Sea salt\""));
-        assert!(
-            which(&["A".into(), "A".into()], "A")
-                .unwrap_err()
-                .contains("2 of its options")
+    fn a_tab_in_a_text_is_no_key() {
+        assert_eq!(
+            parts("a:\n\tb\n"),
+            [Part::Keys("a:\n"), Part::Inserted("\t"), Part::Keys("b\n")]
         );
+        assert_eq!(parts("\t\tx")[0], Part::Inserted("\t\t"));
+        assert!(parts("").is_empty());
     }
 
     #[test]
@@ -614,5 +443,28 @@ mod tests {
         assert!(formatted("1,025 kg", "1025kg"));
         assert!(!formatted("1025", "25"));
         assert!(!formatted("", "x"));
+    }
+
+    #[test]
+    fn an_amount_is_the_same_with_currency_and_cents() {
+        for (seen, wanted) in [
+            ("$2,500.00", "2500"),
+            ("2.500,00 €", "2500"),
+            ("EUR 1 234 567,50", "1234567.5"),
+            ("-$3.00", "-3"),
+            ("1,025 kg", "1025kg"),
+            ("1,234", "1234"),
+        ] {
+            assert!(formatted(seen, wanted), "{seen} is {wanted}");
+        }
+        for (seen, wanted) in [
+            ("$2,500.00", "25"),
+            ("$250,000", "2500"),
+            ("3.00", "-3"),
+            ("$2,500.50", "2500"),
+            ("2500 apples and 00", "2500"),
+        ] {
+            assert!(!formatted(seen, wanted), "{seen} is not {wanted}");
+        }
     }
 }

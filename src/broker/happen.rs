@@ -9,7 +9,7 @@ use crate::network::{BlockedRequest, NetEvent};
 use crate::store::names::safe_name;
 
 use super::session::Broker;
-use super::types::{BrokerError, Happening};
+use super::types::Happening;
 
 impl Broker {
     /// Everything since the last call.
@@ -24,15 +24,27 @@ impl Broker {
         raw.into_iter().map(|h| self.scrubbed(h)).collect()
     }
 
-    /// Downloads that ended since the last call; other happenings stay for the step's judgement.
-    pub async fn downloads_finished(&mut self) -> Result<Vec<Happening>, BrokerError> {
-        let mut state = self.watch.state();
-        let (downloads, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut state.happenings)
-            .into_iter()
-            .partition(|h| matches!(h, Happening::Download { .. }));
-        state.happenings = rest;
-        drop(state);
-        Ok(downloads.into_iter().map(|h| self.scrubbed(h)).collect())
+    /// Names of the files kept so far.
+    pub fn downloads(&self) -> Vec<String> {
+        let state = self.watch.state();
+        state.downloads.kept().map(|n| self.shown_name(n)).collect()
+    }
+
+    /// Whether a file the running step consented to came.
+    pub fn download_came(&self) -> bool {
+        self.watch.state().downloads.came_of_step()
+    }
+
+    /// Names of the files that were refused in the running step.
+    pub fn downloads_refused(&self) -> Vec<String> {
+        let state = self.watch.state();
+        let refused = state.downloads.refused();
+        refused.map(|n| self.shown_name(n)).collect()
+    }
+
+    /// The name the site gave a file, as it may be shown and compared.
+    fn shown_name(&self, name: &str) -> String {
+        self.scrubber.clean(name).as_str().to_owned()
     }
 
     /// Turns what the proxy told into happenings; a refusal makes every wait end.
@@ -115,7 +127,8 @@ impl Broker {
                 answer,
                 expected,
             },
-            Happening::TabOpened { url, followed } => Happening::TabOpened {
+            Happening::TabOpened { tab, url, followed } => Happening::TabOpened {
+                tab,
                 url: clean(url),
                 followed,
             },
@@ -125,7 +138,7 @@ impl Broker {
                 bytes,
                 accepted,
             } => Happening::Download {
-                name: safe_name(&clean(name)),
+                name: self.shown_name(&name),
                 path: path.map(|path| self.without_values_in_its_name(path)),
                 bytes,
                 accepted,

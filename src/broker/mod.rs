@@ -7,21 +7,25 @@
 
 mod cover;
 mod covers;
+mod downloads;
 mod effect;
 mod entry;
 mod extract;
 mod fields;
 mod form;
+mod going;
 mod hands;
 mod happen;
 mod held;
 mod kept;
+mod lists;
 mod login;
 mod outcome;
 mod pictures;
 mod places;
 mod service;
 mod session;
+mod tabs;
 mod types;
 mod watch;
 

@@ -1,4 +1,4 @@
-//! Opening, reading, going, waiting, closing.
+//! Opening, reading, waiting, closing.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,16 +11,15 @@ use tokio::time::{Instant, sleep};
 use url::Url;
 
 use crate::driver::{
-    Browser, CallOptions, ContextSettings, Downloads, DriverError, NavFailure, Tab, UserContext,
-    Wait,
+    Browser, CallOptions, ContextSettings, Downloads, DriverError, Tab, UserContext,
 };
 use crate::network::{NetEvent, Proxy};
 use crate::page::{self, NodeId, Observation};
 use crate::policy::{AllowSet, Gate, WindowId};
-use crate::scenario::{DialogAnswer, Step, Target};
+use crate::scenario::{Act, DialogAnswer, Step, Target};
 use crate::secrets::{Credential, Scrubber};
 
-use super::types::{Answer, Arrival, BrokerError, Happening, Limits};
+use super::types::{Answer, BrokerError, Limits};
 use super::watch::{StepRules, Watch};
 
 /// Nothing begun or ended on the network for so long: quiet.
@@ -66,6 +65,8 @@ pub struct Broker {
     pub(super) masks: Vec<(Target, String)>,
     pub(super) credentials: BTreeMap<String, Credential>,
     pub(super) limits: Limits,
+    /// What the running step says it may take.
+    step_time: Option<Duration>,
     pub(super) generation: u32,
     pub(super) last: Option<Arc<Observation>>,
     /// What reads look for beside the elements worth naming.
@@ -107,6 +108,7 @@ pub struct Broker {
 pub(super) struct DriverRealm<'a> {
     pub tab: &'a Tab,
     pub deadline: Duration,
+    pub watch: &'a Watch,
 }
 
 impl page::Realm for DriverRealm<'_> {
@@ -129,6 +131,10 @@ impl page::Realm for DriverRealm<'_> {
             .await
             .map_err(|error| match error {
                 DriverError::NoSuchFrame { .. } | DriverError::NoSuchNode { .. } => {
+                    page::CallFault::Gone(error.to_string())
+                }
+                // The page is not busy: it was being left, and what it is left for has not come.
+                DriverError::Timeout { .. } if self.watch.asked_for().is_some() => {
                     page::CallFault::Gone(error.to_string())
                 }
                 DriverError::Timeout { .. } => page::CallFault::TimedOut(error.to_string()),
@@ -170,9 +176,6 @@ impl From<page::ReadError> for BrokerError {
     }
 }
 
-/// A tab that has arrived answers within this.
-const TAB_ANSWERS: Duration = Duration::from_secs(2);
-
 impl Broker {
     pub async fn open(browser: &Browser, setup: Setup) -> Result<Self, BrokerError> {
         let began = Instant::now();
@@ -189,6 +192,7 @@ impl Broker {
         tokio::try_join!(
             context.add_preload(page::script::INSTALL, Some(page::script::SANDBOX)),
             context.add_preload(NO_WORKERS, None),
+            context.add_preload(super::tabs::OPENED_EMPTY, None),
         )?;
         let tab = context.new_tab().await?;
         let events = context
@@ -209,6 +213,7 @@ impl Broker {
             masks: setup.masks,
             credentials: setup.credentials,
             limits: setup.limits,
+            step_time: None,
             generation: 0,
             last: None,
             sought: Vec::new(),
@@ -248,6 +253,7 @@ impl Broker {
         DriverRealm {
             tab: &self.tab,
             deadline: self.limits.command,
+            watch: &self.watch,
         }
     }
 
@@ -258,31 +264,40 @@ impl Broker {
         self.close_window();
         {
             let mut state = self.watch.state();
+            // Looking on is no new doing: what the last step set off may still come.
+            if !matches!(step.act, Act::Expect(_) | Act::Extract(_)) {
+                state.downloads.begin_step(step.download.as_deref());
+            }
             state.rules = StepRules {
                 dialog: step.dialog.as_ref().map(|d| match d {
                     DialogAnswer::Accept(text) => Answer::Accept(text.clone()),
                     DialogAnswer::Dismiss => Answer::Dismiss,
                 }),
                 follow_tab: step.opens_tab,
-                download: step.download.is_some(),
             };
             state.dialogs_answered = 0;
+            // A navigation of ours that was cut short is over.
+            state.going = false;
         }
         self.searched = super::places::Search::default();
+        self.step_time = step.timeout;
         if let Some(what) = &step.write {
             let window = self.gate().open_window(&what.value);
             self.window = Some(window);
         }
     }
 
-    /// Ends the rules of a step. Its write window lingers until the next step begins or the page is
-    /// judged for the end: a request may start a moment after the click that caused it.
+    /// No tab is followed from here on. The step's answer to dialogs and its write window linger until
+    /// the next step begins or the page is judged for the end: a request may start a moment after the
+    /// click that caused it.
     pub fn end_step(&mut self) {
-        self.watch.state().rules = StepRules::default();
+        self.watch.state().rules.follow_tab = false;
+        self.step_time = None;
     }
 
-    /// From here on nothing is covered by the last step's `write:`.
+    /// From here on nothing is covered by the last step's `write:` and `dialog:`.
     pub fn close_window(&mut self) {
+        self.watch.state().rules.dialog = None;
         if let Some(window) = self.window.take() {
             self.gate().close_window(window);
         }
@@ -341,6 +356,25 @@ impl Broker {
         &self.suggestions
     }
 
+    /// How long something of the running step may take: as written, else so long.
+    pub(super) fn step_time(&self, unless_written: Duration) -> Duration {
+        self.step_time.unwrap_or(unless_written)
+    }
+
+    /// Waits for a dialog of the running step; whether one came. Its rule answers it.
+    pub async fn await_dialog(&mut self, within: Duration) -> bool {
+        let until = Instant::now() + within;
+        loop {
+            let changed = self.watch.changed.notified();
+            if self.watch.state().dialogs_answered > 0 {
+                return true;
+            }
+            if tokio::time::timeout_at(until, changed).await.is_err() {
+                return false;
+            }
+        }
+    }
+
     // ---- reading ---------------------------------------------------------------------------
 
     pub fn last(&self) -> Option<Arc<Observation>> {
@@ -378,6 +412,7 @@ impl Broker {
         let began = Instant::now();
         let until = began + self.limits.navigation;
         loop {
+            self.arrive().await?;
             self.follow().await?;
             self.generation += 1;
             let allow = self.allow.clone();
@@ -389,13 +424,14 @@ impl Broker {
                 allowed: &may,
                 sought: &self.sought,
             };
-            let read = page::observe(&self.realm(), self.tab.id(), &wave).await;
-            match read {
-                Ok(page::Reading {
+            let realm = self.realm();
+            let reading = page::observe(&realm, self.tab.id(), &wave);
+            match self.unless_leaving(reading).await {
+                Some(Ok(page::Reading {
                     mut observation,
                     marks,
                     styled,
-                }) => {
+                })) => {
                     self.covers = self.hide_masked(&mut observation, &styled).await?;
                     if self.held {
                         without_values(&mut observation);
@@ -409,243 +445,15 @@ impl Broker {
                     self.spent("read", began);
                     return Ok(observation);
                 }
-                Err(page::ReadError::Call(page::CallFault::Gone(_))) if Instant::now() < until => {
-                    self.watch.arrived(until - Instant::now()).await;
+                None if Instant::now() < until => {}
+                None => return Err(BrokerError::Stale),
+                Some(Err(page::ReadError::Call(page::CallFault::Gone(_))))
+                    if Instant::now() < until =>
+                {
                     sleep(Duration::from_millis(20)).await;
                 }
-                Err(error) => return Err(error.into()),
+                Some(Err(error)) => return Err(error.into()),
             }
-        }
-    }
-
-    /// Drives the tab the watch says is current.
-    pub(super) async fn follow(&mut self) -> Result<(), BrokerError> {
-        let current = self.watch.state().current.clone();
-        if current.is_empty() {
-            return Err(BrokerError::Other("the page closed its last tab".into()));
-        }
-        if current != self.tab.id() {
-            self.tab = self.tab.other(&current);
-            self.tab.activate().await?;
-            self.last = None;
-            self.watch.arrived(self.limits.navigation).await;
-            self.open_again_if_deaf().await?;
-        }
-        // A hidden opener stops painting and clicking (measured): a pop-up does not stay in front.
-        if std::mem::take(&mut self.watch.state().behind) {
-            self.tab.activate().await?;
-        }
-        Ok(())
-    }
-
-    /// Chromium 156 answers no call into a pop-up that shares the process of its opener and was
-    /// opened at an address (measured; a document loaded afterwards is fine): it is opened again.
-    async fn open_again_if_deaf(&mut self) -> Result<(), BrokerError> {
-        let realm = DriverRealm {
-            tab: &self.tab,
-            deadline: TAB_ANSWERS,
-        };
-        let answer = page::call(&realm, self.tab.id(), "twoFrames", &[], None).await;
-        if !matches!(
-            answer,
-            Err(page::ReadError::Call(page::CallFault::TimedOut(_)))
-        ) {
-            return Ok(());
-        }
-        let address = self.tab.tree().await?.url;
-        if address.starts_with("http") && address_allowed(&self.allow, &address) {
-            // Going to the address it is at already would only move to its fragment.
-            let within = self.limits.navigation;
-            if address.contains('#') {
-                self.tab.reload(Wait::Interactive, within).await?;
-            } else {
-                self.tab
-                    .navigate(&address, Wait::Interactive, within)
-                    .await?;
-            }
-            self.watch
-                .state()
-                .happenings
-                .push(Happening::TabOpenedAgain);
-        }
-        Ok(())
-    }
-
-    /// Waits for the tab a step said it opens, and drives it; `false` if none came.
-    pub async fn await_tab(&mut self, within: Duration) -> Result<bool, BrokerError> {
-        let until = Instant::now() + within;
-        loop {
-            let watch = self.watch.clone();
-            let opened = watch.changed.notified();
-            if !self.watch.state().rules.follow_tab {
-                break;
-            }
-            if tokio::time::timeout_at(until, opened).await.is_err() {
-                return Ok(false);
-            }
-        }
-        self.settle().await?;
-        Ok(true)
-    }
-
-    // ---- going -----------------------------------------------------------------------------
-
-    pub async fn goto(&mut self, url: &Url, within: Duration) -> Result<Arrival, BrokerError> {
-        let began = Instant::now();
-        if let Err(denial) = self.allow.judge(url) {
-            self.must_stop = true;
-            return Ok(Arrival::Refused {
-                reason: denial.to_string(),
-                url: page::shown_address(url.as_str()),
-            });
-        }
-        self.last = None;
-        self.unreached = None;
-        let gone = self
-            .tab
-            .navigate(url.as_str(), Wait::Interactive, within)
-            .await;
-        let outcome = match gone {
-            Err(DriverError::Timeout { .. }) => {
-                self.give_up_navigation().await;
-                return Ok(Arrival::Failed {
-                    reason: "timeout".into(),
-                    message: format!(
-                        "{}: the page was not there within {} s",
-                        page::shown_address(url.as_str()),
-                        within.as_secs()
-                    ),
-                });
-            }
-            gone => gone?,
-        };
-        self.spent("navigate", began);
-        if outcome.failure.is_some() {
-            self.judge_error_page().await?;
-        }
-        Ok(self.arrival(outcome, url.as_str()))
-    }
-
-    /// The browser shows a page of its own where a site's was refused: what address was that? A
-    /// redirect from a listed host to another is told by nothing else (case 153).
-    async fn judge_error_page(&mut self) -> Result<(), BrokerError> {
-        self.drain_network();
-        match self.tab.tree().await {
-            Ok(tree) => {
-                // Where the browser names the address it was sent to first, or none, the proxy's
-                // refusal tells the one that ended there.
-                if self.watch.judge(&tree.url)
-                    && let Some(address) = self.denied.take()
-                {
-                    self.watch.judge(&address);
-                }
-                Ok(())
-            }
-            // The tab went away meanwhile: nothing of it is shown either.
-            Err(DriverError::NoSuchFrame { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    pub async fn reload(&mut self) -> Result<(), BrokerError> {
-        let address = self.last.as_ref().map(|o| o.url.clone());
-        self.last = None;
-        match address.and_then(|a| Url::parse(&a).ok()) {
-            Some(url) => self
-                .tab
-                .navigate(url.as_str(), Wait::Interactive, self.limits.navigation)
-                .await
-                .map(drop)?,
-            None => self
-                .tab
-                .reload(Wait::Interactive, self.limits.navigation)
-                .await
-                .map(drop)?,
-        }
-        Ok(())
-    }
-
-    /// A navigation under way keeps every read of the tab waiting; another one ends it.
-    async fn give_up_navigation(&mut self) {
-        let _ = self
-            .tab
-            .navigate("about:blank", Wait::None, Duration::from_secs(2))
-            .await;
-        self.watch.state().navigating = false;
-    }
-
-    /// What the proxy says of an address that could not be reached; the browser saw only an empty answer.
-    fn why_unreached(&mut self, asked: &str) -> Option<(&'static str, String)> {
-        self.drain_network();
-        let (address, why) = self.unreached.take()?;
-        let same = |a: &str, b: &str| {
-            let origin = |u: &str| Url::parse(u).ok().map(|u| u.origin());
-            origin(a) == origin(b)
-        };
-        same(&address, asked).then(|| {
-            let has = |words: &str| why.contains(words);
-            let reason = if has("no address") {
-                "dns"
-            } else if has("certificate") || has("TLS") {
-                "tls"
-            } else if has("in time") {
-                "timeout"
-            } else if has("can't connect") {
-                "connection_refused"
-            } else {
-                "disconnected"
-            };
-            (reason, why)
-        })
-    }
-
-    fn arrival(&mut self, outcome: crate::driver::NavOutcome, asked: &str) -> Arrival {
-        let url = self.scrubber.clean(&outcome.url).as_str().to_owned();
-        if let Some(failure) = outcome.failure {
-            let reason = match &failure {
-                NavFailure::Dns => "dns",
-                NavFailure::Refused => "connection_refused",
-                NavFailure::Disconnected => "disconnected",
-                NavFailure::TimedOut => "timeout",
-                NavFailure::Tls => "tls",
-                NavFailure::TooManyRedirects => "too_many_redirects",
-                NavFailure::UnsafePort => "unsafe_port",
-                NavFailure::Blocked => "blocked",
-                NavFailure::Aborted => "aborted",
-                NavFailure::Other(_) => "load_failed",
-            };
-            let unclear = matches!(
-                failure,
-                NavFailure::Other(_) | NavFailure::Blocked | NavFailure::Disconnected
-            );
-            if unclear && let Some((reason, why)) = self.why_unreached(asked) {
-                return Arrival::Failed {
-                    reason: reason.into(),
-                    message: format!("{}: {why}", page::shown_address(asked)),
-                };
-            }
-            return Arrival::Failed {
-                reason: reason.into(),
-                message: format!("{}: {failure}", page::shown_address(asked)),
-            };
-        }
-        match Url::parse(&outcome.url) {
-            Ok(at) if self.allow.judge(&at).is_err() => {
-                self.must_stop = true;
-                Arrival::Refused {
-                    reason: "the page redirected there, and it is not on the list of hosts".into(),
-                    url: page::shown_address(&url),
-                }
-            }
-            Ok(at) => {
-                let other = Url::parse(asked).is_ok_and(|a| a.origin() != at.origin());
-                let note = other.then(|| format!("redirected to {}", page::shown_address(&url)));
-                Arrival::Arrived { url, note }
-            }
-            Err(_) => Arrival::Failed {
-                reason: "load_failed".into(),
-                message: "the page has no address".into(),
-            },
         }
     }
 
@@ -656,17 +464,18 @@ impl Broker {
     pub async fn settle(&mut self) -> Result<(), BrokerError> {
         let began = Instant::now();
         let until = began + self.limits.settle;
-        self.watch.arrived(self.limits.navigation).await;
+        self.arrive().await?;
         self.follow().await?;
         if std::mem::take(&mut self.acted) {
             // What a handler starts (a request, a navigation) is under way two frames later.
-            let settled = page::acts::settled(&self.realm(), self.tab.id(), AFTER_ACTION).await;
-            let unchanged = match settled {
-                Ok(ms) => ms >= DOCUMENT_IDLE_MS,
-                Err(page::ReadError::Call(page::CallFault::Gone(_))) => false,
-                Err(error) => return Err(error.into()),
+            let realm = self.realm();
+            let settled = page::acts::settled(&realm, self.tab.id(), AFTER_ACTION);
+            let unchanged = match self.unless_leaving(settled).await {
+                Some(Ok(ms)) => ms >= DOCUMENT_IDLE_MS,
+                None | Some(Err(page::ReadError::Call(page::CallFault::Gone(_)))) => false,
+                Some(Err(error)) => return Err(error.into()),
             };
-            self.watch.arrived(self.limits.navigation).await;
+            self.arrive().await?;
             self.follow().await?;
             if unchanged && self.network_is_quiet() {
                 self.drain_network();
@@ -679,7 +488,7 @@ impl Broker {
                 break;
             }
             sleep(Duration::from_millis(15)).await;
-            self.watch.arrived(self.limits.navigation).await;
+            self.arrive().await?;
         }
         self.drain_network();
         self.held_settled().await?;
@@ -696,7 +505,7 @@ impl Broker {
     /// No navigation and no request of the page under way.
     pub(super) fn network_is_quiet(&self) -> bool {
         let network = *self.proxy.quiet().borrow();
-        !self.watch.state().navigating && network.settled(std::time::Instant::now(), NETWORK_IDLE)
+        !self.watch.navigating() && network.settled(std::time::Instant::now(), NETWORK_IDLE)
     }
 
     /// No request of the page under way and no change of the document for two frames.
@@ -704,10 +513,9 @@ impl Broker {
         if !self.network_is_quiet() {
             return false;
         }
-        match page::acts::quiet_since(&self.realm(), self.tab.id()).await {
-            Ok(ms) => ms >= DOCUMENT_IDLE_MS,
-            Err(_) => false,
-        }
+        let realm = self.realm();
+        let quiet = page::acts::quiet_since(&realm, self.tab.id());
+        matches!(self.unless_leaving(quiet).await, Some(Ok(ms)) if ms >= DOCUMENT_IDLE_MS)
     }
 
     /// The browsing context a node lives in; refuses nodes of older observations (R39).
@@ -741,7 +549,7 @@ fn is_error_page(address: &str) -> bool {
 }
 
 /// Frames that policy allows are read; others are named in the error.
-fn address_allowed(allow: &AllowSet, address: &str) -> bool {
+pub(super) fn address_allowed(allow: &AllowSet, address: &str) -> bool {
     if address.is_empty() || address.starts_with("about:") {
         return true;
     }

@@ -95,6 +95,10 @@ pub enum Unfit {
     WrongKind {
         why: String,
     },
+    /// A list without the option, or with it disabled: it may still come.
+    NotOffered {
+        why: String,
+    },
 }
 
 impl Unfit {
@@ -109,7 +113,7 @@ impl Unfit {
             Self::PassesPointerThrough => "passes_pointer_through",
             Self::Rerendered => "re_rendered",
             Self::WrongOrigin { .. } => "wrong_origin",
-            Self::WrongKind { .. } => "wrong_kind",
+            Self::WrongKind { .. } | Self::NotOffered { .. } => "wrong_kind",
         }
     }
 
@@ -126,7 +130,9 @@ impl Unfit {
                 "it lets the pointer through (pointer-events: none)".into()
             }
             Self::Rerendered => "the page re-rendered it again and again".into(),
-            Self::WrongOrigin { why } | Self::WrongKind { why } => why.clone(),
+            Self::WrongOrigin { why } | Self::WrongKind { why } | Self::NotOffered { why } => {
+                why.clone()
+            }
         }
     }
 
@@ -169,6 +175,8 @@ pub enum Happening {
     /// The followed tab could not be read as it was opened, so its address was opened again.
     TabOpenedAgain,
     TabOpened {
+        /// Its browsing context.
+        tab: String,
         url: String,
         followed: bool,
     },
@@ -248,6 +256,8 @@ pub enum BrokerError {
     Lost(String),
     #[error("{command} took longer than {seconds} s; the page may be busy for ever")]
     Hung { command: String, seconds: u64 },
+    #[error("{address}: the page was not there within {seconds} s")]
+    NoAnswer { address: String, seconds: f32 },
     #[error("this was read before the page changed; look again")]
     Stale,
     #[error("the page interferes with reading: {0}")]

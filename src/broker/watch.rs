@@ -3,7 +3,7 @@
 //! A dialog stops every command of its page, so it is answered by a task of its own, by the rules of
 //! the step that is running (security.md F12, F13).
 
-use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use url::Url;
 use crate::driver::{DriverEvent, Events, NavPhase, PromptKind, Tab, UserContext};
 use crate::policy::AllowSet;
 
+use super::downloads::Downloads;
 use super::types::{Answer, Happening};
 
 /// A step may answer so many dialogs; a page that opens more is not answered for ever.
@@ -21,19 +22,40 @@ const DIALOGS: u32 = 3;
 /// Windows of one session; more are closed as they come.
 const TABS: usize = 8;
 
+/// A document that arrived and is not parsed by then streams on; what it has is there to be used.
+const PARSES_WITHIN: Duration = Duration::from_secs(3);
+
+/// A read overtaken by a navigation is answered by the next document, if that comes so soon.
+const ANSWERED_WITHIN: Duration = Duration::from_millis(500);
+
 /// Rules of the running step.
 #[derive(Debug, Clone, Default)]
 pub struct StepRules {
     pub dialog: Option<Answer>,
     pub follow_tab: bool,
-    pub download: bool,
 }
 
-/// A download on its way.
-#[derive(Debug, Clone)]
-pub struct Coming {
-    pub name: String,
-    pub accepted: bool,
+/// How far the driven tab's latest navigation is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Way {
+    /// None is under way.
+    There,
+    /// Nothing came yet: the driver answers no call into the page (measured).
+    Asked { url: String },
+    /// The document came and is being parsed.
+    Parsing { since: Instant },
+}
+
+impl Way {
+    /// Until when it is waited for, at most; `None`: it is not waited for.
+    fn waits(&self, limit: Instant) -> Option<Instant> {
+        match self {
+            Self::There => None,
+            Self::Asked { .. } => Some(limit),
+            Self::Parsing { since } => Some(limit.min(*since + PARSES_WITHIN)),
+        }
+        .filter(|until| Instant::now() < *until)
+    }
 }
 
 #[derive(Debug)]
@@ -48,12 +70,14 @@ pub struct State {
     pub file_field: Option<(String, String)>,
     /// A tab nobody asked for opened in front of the driven one.
     pub behind: bool,
-    /// Navigations of the current tab under way.
-    pub navigating: bool,
+    /// The current tab's navigation.
+    pub way: Way,
+    /// We navigate: a question whether to leave is ours to accept.
+    pub going: bool,
     pub navigation_since: Instant,
     /// Documents the current tab has loaded so far.
     pub documents: u64,
-    pub downloads: BTreeMap<String, Coming>,
+    pub downloads: Downloads,
     pub last_event: Instant,
     /// The driven tab's renderer died.
     pub crashed: bool,
@@ -65,6 +89,19 @@ pub struct State {
 pub struct Watch {
     state: Arc<Mutex<State>>,
     pub changed: Arc<Notify>,
+}
+
+impl State {
+    /// A tab opens empty and goes to its address a moment later.
+    fn tab_goes(&mut self, context: &str, address: &str) {
+        for happening in &mut self.happenings {
+            if let Happening::TabOpened { tab, url, .. } = happening
+                && tab == context
+            {
+                address.clone_into(url);
+            }
+        }
+    }
 }
 
 impl Watch {
@@ -82,10 +119,11 @@ impl Watch {
             current: first.id().to_owned(),
             behind: false,
             file_field: None,
-            navigating: false,
+            way: Way::There,
+            going: false,
             navigation_since: Instant::now(),
             documents: 0,
-            downloads: BTreeMap::new(),
+            downloads: Downloads::default(),
             last_event: Instant::now(),
             crashed: false,
             allow,
@@ -133,47 +171,26 @@ impl Watch {
                 ..
             } => self.navigation(tabs, &context, &url, phase).await,
             DriverEvent::DownloadStarted {
-                context,
-                navigation,
+                download,
                 suggested_name,
+                ..
+            } => self.state().downloads.begins(download, suggested_name),
+            DriverEvent::DownloadEnded {
+                download,
+                completed,
+                path,
                 ..
             } => {
                 let mut state = self.state();
-                let accepted = state.rules.download;
-                state.downloads.insert(
-                    navigation.unwrap_or(context),
-                    Coming {
-                        name: suggested_name,
-                        accepted,
-                    },
-                );
-            }
-            DriverEvent::DownloadEnded {
-                context,
-                navigation,
-                completed,
-                path,
-            } => {
-                let mut state = self.state();
-                let coming = state.downloads.remove(&navigation.unwrap_or(context));
-                let name = coming.as_ref().map(|c| c.name.clone()).unwrap_or_default();
-                let accepted = completed && coming.is_some_and(|c| c.accepted);
-                let bytes = path
-                    .as_ref()
-                    .and_then(|p| std::fs::metadata(p).ok())
-                    .map_or(0, |m| m.len());
-                state.happenings.push(Happening::Download {
-                    name,
-                    path: path.map(Into::into),
-                    bytes,
-                    accepted,
-                });
+                let path = path.as_deref().map(Path::new);
+                let ended = state.downloads.ends(&download, completed, path);
+                state.happenings.push(ended);
             }
             DriverEvent::TabCrashed { context } => {
                 let mut state = self.state();
                 if state.current == context {
                     state.crashed = true;
-                    state.navigating = false;
+                    state.way = Way::There;
                 }
             }
             DriverEvent::FrameAttached { .. }
@@ -192,8 +209,8 @@ impl Watch {
             let rule = state.rules.dialog.clone().filter(|_| within);
             state.dialogs_answered += 1;
             match (kind, rule) {
-                // Leaving is what a step asked for.
-                (PromptKind::BeforeUnload, _) => (true, None, "accepted", true),
+                // Leaving is what was asked for.
+                (PromptKind::BeforeUnload, _) if state.going => (true, None, "accepted", true),
                 (_, Some(Answer::Accept(text))) => (true, text, "accepted", true),
                 (_, Some(Answer::Dismiss)) => (false, None, "dismissed", true),
                 (_, None) => (false, None, "dismissed", false),
@@ -225,12 +242,14 @@ impl Watch {
             }
             if followed {
                 state.current.clone_from(&context);
+                state.way = Way::There;
                 state.rules.follow_tab = false;
                 state.documents += 1;
             }
             state.behind |= !followed;
             if !too_many {
                 state.happenings.push(Happening::TabOpened {
+                    tab: context.clone(),
                     url: url.clone(),
                     followed,
                 });
@@ -251,7 +270,7 @@ impl Watch {
         if state.current == context {
             state.current = state.tabs.last().cloned().unwrap_or_default();
             state.happenings.push(Happening::TabClosed);
-            state.navigating = false;
+            state.way = Way::There;
             state.documents += 1;
         }
     }
@@ -266,16 +285,26 @@ impl Watch {
             if state.current == context {
                 match phase {
                     NavPhase::Started => {
-                        state.navigating = true;
+                        state.way = Way::Asked {
+                            url: url.to_owned(),
+                        };
                         state.navigation_since = Instant::now();
                     }
-                    NavPhase::Committed => state.documents += 1,
+                    NavPhase::Committed => {
+                        state.documents += 1;
+                        state.way = Way::Parsing {
+                            since: Instant::now(),
+                        };
+                    }
                     NavPhase::Interactive
                     | NavPhase::Complete
                     | NavPhase::Failed
-                    | NavPhase::Aborted => state.navigating = false,
+                    | NavPhase::Aborted => state.way = Way::There,
                     NavPhase::Fragment | NavPhase::History => {}
                 }
+            }
+            if matches!(phase, NavPhase::Started | NavPhase::Committed) {
+                state.tab_goes(context, url);
             }
         }
         if matches!(phase, NavPhase::Committed | NavPhase::Failed) && !self.judge(url) {
@@ -316,17 +345,61 @@ impl Watch {
         allowed
     }
 
-    /// Waits until no navigation of the current tab is under way, at most `limit`.
+    /// Waits until no navigation of the current tab is under way, at most `limit`; `false` if nothing
+    /// came by then. A document that arrived and streams on is there.
     pub async fn arrived(&self, limit: Duration) -> bool {
-        let until = Instant::now() + limit;
+        let limit = Instant::now() + limit;
         loop {
-            let notified = self.changed.notified();
-            if !self.state().navigating {
-                return true;
+            let changed = self.changed.notified();
+            let Some(until) = self.state().way.waits(limit) else {
+                return !matches!(self.state().way, Way::Asked { .. });
+            };
+            let _ = tokio::time::timeout_at(until, changed).await;
+        }
+    }
+
+    /// A navigation is under way.
+    pub fn navigating(&self) -> bool {
+        let now = Instant::now();
+        self.state().way.waits(now + PARSES_WITHIN).is_some()
+    }
+
+    /// Resolves once a document after the first `seen` came and streams on.
+    pub async fn streams(&self, seen: u64) {
+        self.once(|state| match state.way {
+            Way::Parsing { since } if state.documents > seen => Some(since + PARSES_WITHIN),
+            _ => None,
+        })
+        .await;
+    }
+
+    /// Resolves once the current document is being left for one that takes its time.
+    pub async fn leaving(&self) {
+        self.once(|state| match state.way {
+            Way::Asked { .. } => Some(state.navigation_since + ANSWERED_WITHIN),
+            Way::There | Way::Parsing { .. } => None,
+        })
+        .await;
+    }
+
+    /// Resolves at the time `when` names, if it still names it then.
+    async fn once(&self, when: impl Fn(&State) -> Option<Instant>) {
+        loop {
+            let changed = self.changed.notified();
+            let at = when(&self.state());
+            match at {
+                Some(at) if Instant::now() >= at => return,
+                Some(at) => drop(tokio::time::timeout_at(at, changed).await),
+                None => changed.await,
             }
-            if tokio::time::timeout_at(until, notified).await.is_err() {
-                return !self.state().navigating;
-            }
+        }
+    }
+
+    /// The address that was asked for and has not come.
+    pub fn asked_for(&self) -> Option<String> {
+        match &self.state().way {
+            Way::Asked { url } => Some(url.clone()),
+            Way::There | Way::Parsing { .. } => None,
         }
     }
 }

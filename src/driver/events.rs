@@ -95,13 +95,14 @@ pub enum DriverEvent {
     },
     DownloadStarted {
         context: String,
-        navigation: Option<String>,
+        /// Tells downloads of one page apart.
+        download: String,
         url: String,
         suggested_name: String,
     },
     DownloadEnded {
         context: String,
-        navigation: Option<String>,
+        download: String,
         completed: bool,
         path: Option<String>,
     },
@@ -325,6 +326,12 @@ fn read(method: &str, params: &Value) -> Option<DriverEvent> {
             phase,
         })
     };
+    // Drivers that name no download name the navigation that became one, if any did.
+    let download = |context: &str| {
+        text("download")
+            .or_else(|| text("navigation"))
+            .unwrap_or_else(|| context.to_owned())
+    };
     match method {
         "browsingContext.contextCreated" => {
             let url = text("url").unwrap_or_default();
@@ -369,13 +376,13 @@ fn read(method: &str, params: &Value) -> Option<DriverEvent> {
             context,
         }),
         "browsingContext.downloadWillBegin" => Some(DriverEvent::DownloadStarted {
-            navigation: text("navigation"),
+            download: download(&context),
             url: text("url").unwrap_or_default(),
             suggested_name: text("suggestedFilename").unwrap_or_default(),
             context,
         }),
         "browsingContext.downloadEnd" => Some(DriverEvent::DownloadEnded {
-            navigation: text("navigation"),
+            download: download(&context),
             completed: text("status").as_deref() == Some("complete"),
             path: text("filepath"),
             context,
@@ -454,6 +461,21 @@ mod tests {
         );
         demultiplexer.forget("1");
         assert_eq!(events.next().await, None);
+    }
+
+    #[test]
+    fn downloads_of_one_page_are_told_apart() {
+        let began = |download: &str| {
+            let told = json!({"context": "A", "navigation": null, "download": download,
+                              "suggestedFilename": "f.txt", "url": "blob:x"});
+            read("browsingContext.downloadWillBegin", &told)
+        };
+        assert_ne!(began("1"), began("2"));
+        let ended = json!({"context": "A", "navigation": "n", "status": "complete"});
+        assert!(matches!(
+            read("browsingContext.downloadEnd", &ended),
+            Some(DriverEvent::DownloadEnded { download, .. }) if download == "n"
+        ));
     }
 
     #[test]

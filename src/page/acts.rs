@@ -189,6 +189,16 @@ pub async fn select_text<R: Realm>(
     truth(realm, context, "selectText", &on(id, [])).await
 }
 
+/// Puts text where the caret is, if the field has the focus.
+pub async fn insert_text<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+    text: &str,
+) -> Result<bool, ReadError> {
+    truth(realm, context, "insertText", &on(id, [json!(text)])).await
+}
+
 pub async fn scroll_into_view<R: Realm>(
     realm: &R,
     context: &str,

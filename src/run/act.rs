@@ -13,8 +13,11 @@ use crate::scenario::{Act, By, FormValue, Phrase, Scope, ScrollTo, Target, Value
 
 use super::attempt::AttemptRun;
 use super::failure::Fault;
-use super::find::{Ready, Wanted};
+use super::find::{POLL, Ready, Wanted};
 use super::look::{self, Facts};
+
+/// A page may take so long to come, unless the step says otherwise.
+const GOES_WITHIN: Duration = Duration::from_secs(15);
 
 /// How a step's act came out.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -114,7 +117,7 @@ impl AttemptRun<'_> {
         let url = self.address(address)?;
         let arrival = self
             .broker
-            .goto(&url, self.timeout_of(step).max(Duration::from_secs(15)))
+            .goto(&url, step.step.timeout.unwrap_or(GOES_WITHIN))
             .await?;
         let shown = crate::page::shown_address(match &arrival {
             Arrival::Arrived { url, .. } => url,
@@ -215,6 +218,10 @@ impl AttemptRun<'_> {
                     });
                 }
                 Err(Unfit::Rerendered) if Instant::now() < until => {
+                    self.broker.look().await?;
+                }
+                Err(Unfit::NotOffered { .. }) if Instant::now() < until && !self.must_stop() => {
+                    sleep(POLL).await;
                     self.broker.look().await?;
                 }
                 Err(unfit) => return Err(Fault::unfit(&pick.role, &pick.name, &unfit)),
@@ -467,10 +474,7 @@ impl AttemptRun<'_> {
         within: Duration,
     ) -> Result<(), Fault> {
         self.mend_while_waiting(lines, within).await?;
-        let facts = Facts {
-            data: &self.data,
-            downloads: &self.downloads,
-        };
+        let facts = Facts { data: &self.data };
         let (checked, holds) = look::poll(&mut self.broker, lines, &facts, within).await?;
         if holds {
             return Ok(());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use crate::broker::{Broker, Effect, Happening};
+use crate::broker::{Broker, Effect};
 use crate::event::{
     Failure, ScenarioFinished, ScenarioStarted, Status, StepFinished, StepStarted, What,
 };
@@ -33,7 +33,6 @@ pub struct AttemptRun<'a> {
     pub(super) broker: Broker,
     pub(super) say: Attempt,
     pub(super) data: Value,
-    pub(super) downloads: Vec<String>,
     pub(super) signed_in_by: Option<String>,
     pub(super) human: Human,
     pub(super) lock: LockWork,
@@ -52,7 +51,7 @@ pub struct AttemptRun<'a> {
     /// Text of the page before the last action; empty once a new document came.
     before_last: String,
     /// Addresses of tabs that opened and were not followed.
-    aside: Vec<String>,
+    pub(super) aside: Vec<String>,
     /// Fills a page's start-up may still wipe.
     pub(super) filled: Vec<Filled>,
     began: Instant,
@@ -99,7 +98,6 @@ impl<'a> AttemptRun<'a> {
             broker,
             say,
             data: Value::Object(Map::new()),
-            downloads: Vec::new(),
             signed_in_by: None,
             human: context.human,
             lock: LockWork::new(planned.approved.clone(), context.mode),
@@ -407,34 +405,14 @@ impl<'a> AttemptRun<'a> {
         let acted = self.act(step).await;
         // What the act set off is judged even when the act itself failed: a refusal is graver.
         self.settle(step).await.map_err(|f| f.at(step))?;
-        if step.step.opens_tab && acted.as_ref().is_ok_and(|done| !done.skipped) {
-            let opened = self
-                .broker
-                .await_tab(self.timeout_of(step))
-                .await
-                .map_err(Fault::from)
-                .map_err(|f| f.at(step))?;
-            if !opened {
-                return Err(Fault::failed(
-                    "no_tab",
-                    "the step says it opens a tab, but none was opened",
-                )
-                .help("leave `opens: tab` out if the page stays in its tab")
-                .at(step));
-            }
-            self.judge_happenings(step).map_err(|f| f.at(step))?;
-        }
-        let done = acted
+        let mut done = acted
             .map_err(|f| f.seen(self.tabs_left_aside()))
             .map_err(|f| f.at(step))?;
         if done.skipped {
             return Ok(done);
         }
-        if let Some(wanted) = &step.step.download {
-            self.await_download(wanted, self.timeout_of(step))
-                .await
-                .map_err(|f| f.at(step))?;
-        }
+        let noted = self.await_declared(step).await.map_err(|f| f.at(step))?;
+        done.notes.extend(noted);
         if !step.step.expect.is_empty() {
             self.expect(&step.step.expect, self.timeout_of(step))
                 .await
@@ -464,7 +442,6 @@ impl<'a> AttemptRun<'a> {
             .seen([title])
             .at(step));
         }
-        let mut done = done;
         if matches!(
             step.step.act,
             Act::Click(_) | Act::Submit(_) | Act::Press { .. }
@@ -481,201 +458,6 @@ impl<'a> AttemptRun<'a> {
         Ok(done)
     }
 
-    /// Waits until the page is quiet and judges what the act set off, also where the page never
-    /// came to rest.
-    pub(super) async fn settle(&mut self, step: &PlannedStep) -> Result<(), Fault> {
-        let settled = self.broker.settle().await.map_err(Fault::from);
-        let judged = self.judge_happenings(step);
-        match (settled, judged) {
-            (Err(fault), Err(graver)) if graver.is_graver_than(&fault) => Err(graver),
-            (settled, judged) => settled.and(judged),
-        }
-    }
-
-    /// Turns what happened beside the act into events, and ends the step where it must.
-    pub(super) fn judge_happenings(&mut self, step: &PlannedStep) -> Result<(), Fault> {
-        let mut fault: Option<Fault> = None;
-        // Of several refusals the first is the cause: what follows may be the page's answer to it.
-        let refuse = |fault: &mut Option<Fault>, refusal: Fault| {
-            if fault
-                .as_ref()
-                .is_none_or(|known| refusal.is_graver_than(known))
-            {
-                *fault = Some(refusal);
-            }
-        };
-        for happening in self.broker.happenings() {
-            match happening {
-                Happening::Dialog {
-                    text,
-                    answer,
-                    expected,
-                } => {
-                    let text = crate::text::without_sequences(&text).into_owned();
-                    if !expected {
-                        fault.get_or_insert(
-                            Fault::failed("unexpected_dialog", format!("a dialog opened that the step does not mention, and was dismissed: \"{text}\""))
-                                .help("say what to do with it: `dialog: accept` or `dialog: dismiss`"),
-                        );
-                    }
-                    self.say.say(What::Dialog {
-                        text,
-                        answer,
-                        expected,
-                    });
-                }
-                Happening::TabOpened { url, followed } => {
-                    let url = crate::page::shown_address(&url);
-                    if !followed {
-                        self.aside.push(url.clone());
-                    }
-                    self.say.say(What::TabOpened { url, followed });
-                }
-                Happening::TabOpenedAgain => self
-                    .say
-                    .note("the new tab could not be read; its address was opened again"),
-                Happening::TooManyTabs => self.say.note(
-                    "the page opened tabs without end; all beyond the eighth were closed at once",
-                ),
-                Happening::TabClosed => self.say.note("the page closed its tab"),
-                Happening::Download {
-                    name,
-                    bytes,
-                    accepted,
-                    ..
-                } => {
-                    if accepted {
-                        self.downloads.push(name.clone());
-                    }
-                    self.say.say(What::Download {
-                        name,
-                        bytes,
-                        accepted,
-                    });
-                }
-                Happening::Blocked(blocked) => self.say.say(What::Blocked(blocked)),
-                Happening::Wrote {
-                    method,
-                    url,
-                    because,
-                } => {
-                    // Signing in changes nothing that a second try could double.
-                    self.writes_sent += u32::from(because != crate::policy::LOGIN);
-                    self.say.say(What::Wrote {
-                        method,
-                        url: crate::page::shown_address(&url),
-                        because,
-                    });
-                }
-                Happening::LeftHosts { url } => {
-                    let url = crate::page::shown_address(&url);
-                    let message = format!("left allowed hosts: the page went to {url}");
-                    let left = Fault::new(Status::Refused, "host_left", message)
-                        .help("add the host to `hosts` if the scenario needs it");
-                    refuse(&mut fault, left);
-                }
-                Happening::SecretInUrl { host } => {
-                    let message = format!(
-                        "a request to {host} held a registered secret in its address, and was stopped"
-                    );
-                    let leaving = Fault::new(Status::Refused, "secret_in_url", message)
-                        .help("a form that sends secrets must say method=post");
-                    refuse(&mut fault, leaving);
-                }
-                Happening::UndeclaredWrite { method, url, add } => {
-                    let url = crate::page::shown_address(&url);
-                    let message =
-                        format!("an undeclared write was stopped before it left: {method} {url}");
-                    let help = if matches!(step.step.act, Act::Plan(_)) || step.place.is_empty() {
-                        format!("declare it: {add}")
-                    } else {
-                        format!(
-                            "put `write: <what it changes>` beside the step, or declare it: {add}"
-                        )
-                    };
-                    let write = Fault::new(Status::Refused, "undeclared_write", message).help(help);
-                    refuse(&mut fault, write);
-                }
-            }
-        }
-        fault.map_or(Ok(()), Err)
-    }
-
-    /// What a WebSocket says is judged by nobody, so that there was one is told (R74).
-    pub(super) fn note_sockets(&self) {
-        for socket in self.broker.sockets() {
-            let (opened, sent, place) = (socket.opened, socket.sent, socket.place);
-            let of = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-            self.say.note(format!(
-                "{} to {place}, {} sent: what they say is not judged",
-                of(opened.into(), "WebSocket"),
-                of(sent, "message")
-            ));
-        }
-    }
-
-    /// Tabs that opened and were not followed: a likely reason why something is not there.
-    pub(super) fn tabs_left_aside(&self) -> Vec<String> {
-        self.aside
-            .iter()
-            .map(|url| {
-                format!("a new tab was opened ({url}) and not followed; `opens: tab` on its step follows it")
-            })
-            .collect()
-    }
-
-    async fn await_download(&mut self, wanted: &str, within: Duration) -> Result<(), Fault> {
-        let glob = crate::policy::Glob::new(wanted);
-        let until = Instant::now() + within.max(Duration::from_secs(30));
-        let known = self.downloads.len();
-        loop {
-            for happening in self
-                .broker
-                .downloads_finished()
-                .await
-                .map_err(Fault::from)?
-            {
-                if let Happening::Download {
-                    name,
-                    bytes,
-                    accepted,
-                    ..
-                } = happening
-                {
-                    if accepted {
-                        self.downloads.push(name.clone());
-                    }
-                    self.say.say(What::Download {
-                        name,
-                        bytes,
-                        accepted,
-                    });
-                }
-            }
-            if self
-                .downloads
-                .iter()
-                .skip(known.saturating_sub(1))
-                .any(|name| glob.matches(name))
-            {
-                return Ok(());
-            }
-            if Instant::now() > until || self.must_stop() {
-                let seen = if self.downloads.is_empty() {
-                    "nothing was downloaded".to_owned()
-                } else {
-                    format!("downloaded: {}", self.downloads.join(", "))
-                };
-                return Err(Fault::failed(
-                    "download",
-                    format!("no download called {wanted} was finished"),
-                )
-                .seen([seen]));
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    }
-
     async fn end_state(&mut self) -> Result<EndState, Fault> {
         // What is still on its way of the last step is its own; after that nothing is covered.
         self.broker.settle().await?;
@@ -688,10 +470,7 @@ impl<'a> AttemptRun<'a> {
         self.mend_while_waiting(&lines, super::find::STEP_TIMEOUT)
             .await?;
         let say = self.say.clone();
-        let facts = Facts {
-            data: &self.data,
-            downloads: &self.downloads,
-        };
+        let facts = Facts { data: &self.data };
         let before = self.before_last.clone();
         let mut last_look = Vec::new();
         let end = look::end_state(

@@ -77,6 +77,7 @@ impl From<BrokerError> for Fault {
         let (status, reason) = match &error {
             BrokerError::Lost(_) => (Status::Environment, "browser_lost"),
             BrokerError::Hung { .. } => (Status::Failed, "page_hung"),
+            BrokerError::NoAnswer { .. } => (Status::Failed, "timeout"),
             BrokerError::Stale => (Status::Failed, "re_rendered"),
             BrokerError::PageInterferes(_) => (Status::Failed, "page_interferes"),
             BrokerError::Missed(miss) => return Self::miss(miss),
@@ -133,7 +134,7 @@ mod tests {
             .map(|entry| entry.expect("a file").path())
             .filter(|path| path.extension().is_some_and(|e| e == "rs"))
             .collect();
-        files.push(src.join("broker/session.rs"));
+        files.push(src.join("broker/going.rs"));
         let mut found = 0;
         for path in files {
             let text = std::fs::read_to_string(&path).expect("a source");

@@ -28,7 +28,7 @@ const SCROLL_AFTER: Duration = Duration::from_millis(1000);
 const SEARCH_TIMES: u32 = 4;
 /// `optional` skips what has not come by then.
 const OPTIONAL_FOR: Duration = Duration::from_secs(1);
-const POLL: Duration = Duration::from_millis(60);
+pub const POLL: Duration = Duration::from_millis(60);
 
 /// What to look for.
 #[derive(Debug, Clone, Copy)]

@@ -33,7 +33,6 @@ pub enum EndState {
 /// What the lines are checked against beside the page.
 pub struct Facts<'a> {
     pub data: &'a Value,
-    pub downloads: &'a [String],
 }
 
 /// Polls until every line holds or time is up; the last findings either way.
@@ -47,7 +46,7 @@ pub async fn poll(
     broker.seek(lines.iter().flat_map(Expectation::targets));
     loop {
         let observation = broker.look().await?;
-        let checked = check_all(lines, &observation, facts.data, facts.downloads);
+        let checked = check_all(lines, &observation, facts.data, &broker.downloads());
         if checked.iter().all(|c| c.holds) {
             return Ok((checked, true));
         }

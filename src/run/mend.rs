@@ -113,10 +113,7 @@ impl AttemptRun<'_> {
     ) -> Result<(), Fault> {
         let until = Instant::now() + within.min(YOUNG);
         while !self.filled.is_empty() && Instant::now() < until {
-            let facts = Facts {
-                data: &self.data,
-                downloads: &self.downloads,
-            };
+            let facts = Facts { data: &self.data };
             let (_, holds) = look::poll(&mut self.broker, lines, &facts, SLICE).await?;
             if holds {
                 break;

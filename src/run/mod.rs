@@ -26,6 +26,7 @@ mod redact;
 mod replay;
 mod selfcheck;
 mod servers;
+mod set_off;
 mod settings;
 mod signin;
 mod suite;

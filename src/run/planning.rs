@@ -351,10 +351,7 @@ impl AttemptRun<'_> {
     }
 
     async fn missing(&mut self, lines: &[Expectation]) -> Result<Option<String>, Fault> {
-        let facts = Facts {
-            data: &self.data,
-            downloads: &self.downloads,
-        };
+        let facts = Facts { data: &self.data };
         let (checked, holds) = look::poll(&mut self.broker, lines, &facts, CLAIM_WITHIN).await?;
         Ok((!holds).then(|| {
             look::findings(lines, &checked)

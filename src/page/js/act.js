@@ -49,15 +49,19 @@ function disabledNow(element) {
   return disabledBy(element, roleOf(element), tagOf(element), outer);
 }
 
-// Waits until two frames in a row show the same box; gives up after `most` frames.
+// Waits until two frames in a row move the box nowhere (one may fall between two steps of a script that
+// moves it); gives up after `most` frames.
 async function settle(element, most) {
   const view = windowOf(element) || window;
   let before = rectOf(element);
+  let still = 0;
   for (let i = 0; i < most; i++) {
     await frame(view);
     if (!connected(element)) return 'detached';
     const now = rectOf(element);
-    if (now.x === before.x && now.y === before.y && now.width === before.width && now.height === before.height) return null;
+    const same = now.x === before.x && now.y === before.y && now.width === before.width && now.height === before.height;
+    still = same ? still + 1 : 0;
+    if (still === 2) return null;
     before = now;
   }
   return 'moving';
@@ -233,13 +237,17 @@ function belongs(hit, target, label) {
   return false;
 }
 
-// The covering thing in words: the nearest ancestor that has a name worth saying.
+// The covering thing in words: the dialog it is part of, else the nearest ancestor that has a name worth
+// saying.
 function coverName(element) {
-  for (let up = element, steps = 0; up && steps < 12; up = flatParent(up), steps++) {
+  let named = null;
+  for (let up = element; up; up = flatParent(up)) {
+    if (kind(up) !== ELEMENT) continue;
     const role = roleOf(up);
-    if ((role === 'dialog' || role === 'alertdialog') || (role && role !== 'generic' && nameOf(up).text)) return describe(up);
+    if (role === 'dialog' || role === 'alertdialog') return describe(up);
+    if (!named && role && role !== 'generic' && nameOf(up).text) named = up;
   }
-  return describe(element);
+  return describe(named || element);
 }
 
 // Scroll boxes of the page, largest first and the page itself last (what it holds is mostly there), each with

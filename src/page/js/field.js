@@ -31,6 +31,13 @@ function selectText(generation, index) {
   return true;
 }
 
+// Text as it stands where the caret is: a tab that is a key leads to the next field. Only while the
+// field has the focus.
+function insertText(generation, index, text) {
+  if (!hasFocus(generation, index)) return false;
+  return Document.prototype.execCommand.call(documentOf(held(generation, index).element), 'insertText', false, text);
+}
+
 // Into a field to type over what it holds; false where the focus went elsewhere.
 function enter(generation, index) {
   return focus(generation, index) && selectText(generation, index);

@@ -217,10 +217,10 @@ function deepActive(document) {
   for (let i = 0; active && i < 32; i++) {
     const shadow = shadowOf(active);
     const inner = shadow ? focusOf(shadow) : frameDocument(active) && focusOf(frameDocument(active));
-    if (!inner || (!shadow && tagOf(inner) === 'body')) break;
+    if (!inner || (!shadow && tagOf(inner) === 'body' && !isEditedPage(inner))) break;
     active = inner;
   }
-  return active && tagOf(active) !== 'body' ? active : null;
+  return active && (tagOf(active) !== 'body' || isEditedPage(active)) ? active : null;
 }
 
 // The dialog that bounds what can be reached: a native modal one (everything else is inert then), or
@@ -426,12 +426,13 @@ function worthNaming(element, tag, role, here, focusable, interactive, testId) {
 
 // Adds the element to the columns when it is worth naming or sought; -1 otherwise.
 function list(element, tag, style, state, here, hiddenFile, isOption) {
-  const role = roleOf(element);
+  const edited = isEditedPage(element);
+  const role = edited ? 'textbox' : roleOf(element);
   const focusable = isFocusable(element);
   const testId = testIdOf(element);
   const interactive = CONTROLS.has(role) && !(role === 'option' && tag === 'option' && !isOption) || focusable || has(element, 'onclick') && tag !== 'body';
   const sought = state.also !== null && state.also.has(element);
-  if (!sought && !worthNaming(element, tag, role, here, focusable, interactive, testId)) return -1;
+  if (!sought && !edited && !worthNaming(element, tag, role, here, focusable, interactive, testId)) return -1;
   if (state.elements.length >= state.limits.nodes) {
     state.cut = true;
     return -1;
@@ -480,8 +481,15 @@ function pushRect(element, style, state, here, hiddenFile) {
   else state.rect.push(r(rect.x + here.dx), r(rect.y + here.dy), r(rect.width), r(rect.height));
 }
 
+// By what it says of itself, else by the frame that holds it.
+function editedPageName(element) {
+  const own = nameOf(element);
+  const frameElement = frameElementOf(documentOf(element));
+  return own.text || !frameElement ? own : nameOf(frameElement);
+}
+
 function describeNode(element, role, tag, index, interactive, testId, state, here) {
-  const name = nameOf(element);
+  const name = isEditedPage(element) ? editedPageName(element) : nameOf(element);
   state.name.push(clip(name.text, state.limits.name));
   let flags = (interactive ? FLAG.interactive : 0) | (here.inside ? FLAG.reachable : 0);
   const input = tag === 'input';

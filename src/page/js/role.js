@@ -67,6 +67,13 @@ function isEditingHost(element) {
   return written !== null && /^(|true|plaintext-only)$/i.test(written.trim());
 }
 
+// A document that is edited as a whole, as rich editors in a frame are.
+function isEditedPage(element) {
+  const tag = tagOf(element);
+  if (tag !== 'body' && tag !== 'html') return false;
+  return isEditingHost(element) || (tag === 'body' && getter(Document.prototype, 'designMode').call(documentOf(element)) === 'on');
+}
+
 function isSummary(element) {
   const up = parentOf(element);
   if (!up || kind(up) !== ELEMENT || tagOf(up) !== 'details') return false;

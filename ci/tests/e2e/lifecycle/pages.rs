@@ -44,6 +44,23 @@ fn faults_of_pages_and_servers_stay_in_their_own_scenario() {
             "download-unasked",
             &(start("/files") + "steps: [ { click: Orders } ]\nexpect: { see: Files }\n"),
         )
+        .scenario(
+            "link-to-nowhere",
+            &(start("/leads") + "steps: [ { click: Nowhere, timeout: 1s } ]\n" + never),
+        )
+        .scenario(
+            "goto-nowhere",
+            &(start("/leads") + "steps: [ { goto: /hang, timeout: 1s } ]\n" + never),
+        )
+        .scenario(
+            "link-to-a-story",
+            &(start("/leads")
+                + "steps: [ { click: Story }, { click: Begin } ]\nexpect: { see: Read }\n"),
+        )
+        .scenario(
+            "story",
+            &(start("/story") + "steps: [ { click: Begin } ]\nexpect: { see: Read }\n"),
+        )
         .scenario("reloading", &(start("/again-and-again") + never))
         // These run one after the other on one worker, after all others.
         .scenario(
@@ -70,6 +87,18 @@ fn faults_of_pages_and_servers_stay_in_their_own_scenario() {
     failed("name-unknown", "dns");
     failed("refused", "connection_refused");
     failed("hanging-server", "timeout");
+    for (id, step) in [("link-to-nowhere", "1"), ("goto-nowhere", "1")] {
+        failed(id, "timeout");
+        let took = suite
+            .events()
+            .iter()
+            .find(|e| e["event"] == "step_finished" && e["scenario"] == id && e["step"] == step)
+            .and_then(|e| e["ms"].as_u64());
+        assert!(took.is_some_and(|ms| ms < 5000), "{id} took {took:?} ms");
+    }
+    // A page that goes on for ever is used as far as it came.
+    passed("link-to-a-story");
+    passed("story");
     failed("alert-storm", "unexpected_dialog");
     passed("alerts-expected");
     passed("download");
@@ -100,7 +129,7 @@ fn faults_of_pages_and_servers_stay_in_their_own_scenario() {
             .map(Vec::len),
         Some(1)
     );
-    assert_eq!(suite.junit_cases().len(), 14);
+    assert_eq!(suite.junit_cases().len(), 18);
     suite.nothing_is_left();
     assert!(
         suite.session_folders().is_empty(),

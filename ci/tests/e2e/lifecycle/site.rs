@@ -113,6 +113,17 @@ fn respond(mut stream: TcpStream, method: &str, path: &str, state: &State) {
             page("<h1>Here</h1><script>setTimeout(() => location.reload(), 30)</script>")
         }
         "/loop" => redirect(&mut stream, "/loop"),
+        "/leads" => page("<h1>Leads</h1><a href='/hang'>Nowhere</a> <a href='/story'>Story</a>"),
+        "/story" => {
+            let _ = stream.write_all(
+                b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<h1>Story</h1>\
+                  <button onclick='this.textContent = \"Read\"'>Begin</button>",
+            );
+            // Its end never comes; the other end's going away ends it.
+            while stream.write_all(b"<p>And then</p>").is_ok() {
+                std::thread::sleep(Duration::from_millis(500));
+            }
+        }
         "/hang" => std::thread::sleep(Duration::from_secs(300)),
         "/drip" => {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n");
