@@ -125,6 +125,9 @@ pub fn say_panics_without_their_words() {
 
 fn with_runtime(work: impl Future<Output = i32>) -> i32 {
     match tokio::runtime::Builder::new_multi_thread()
+        // A planner's turn lies in a step, that in a scenario, that in a suite: without optimisation
+        // their frames come to more than the usual two megabytes.
+        .thread_stack_size(16 << 20)
         .enable_all()
         .build()
     {
