@@ -636,7 +636,7 @@ fn r23_fields_and_buttons_are_chosen_by_what_they_say() {
     // The user name was typed before the password was cut.
     let covered = run.of("cut", "frame").any(|frame| {
         let redactions = frame["redactions"].to_string();
-        redactions.contains("field that shows a registered value")
+        redactions.contains("element that shows a registered value")
     });
     assert!(covered, "{:?}", run.of("cut", "frame").collect::<Vec<_>>());
     // Every sign-in went to the form's own address, with both values in their own fields.

@@ -272,7 +272,7 @@ fn r18_r26_cases_041_067_077_080_087_no_picture_shows_what_is_covered() {
     for reason in [
         "password field",
         "text that holds a registered value",
-        "field that shows a registered value",
+        "element that shows a registered value",
         "masked as key",
     ] {
         assert!(reasons.iter().any(|r| r == reason), "{reason}: {reasons:?}");
