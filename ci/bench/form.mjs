@@ -4,7 +4,8 @@ import { events, median } from './events.mjs';
 
 const [mode, where] = process.argv.slice(2);
 if (mode === 'ours') {
-  const [run] = readdirSync(where);
+  // Beside the run stand its lock and the link to the latest.
+  const run = readdirSync(where).find((name) => /^\d{8}-/.test(name));
   const all = events(`${where}/${run}`);
   const end = all.find((e) => e.event === 'scenario_finished');
   if (end.status !== 'passed') throw new Error(`the scenario ended as ${end.status}: ${end.message}`);
