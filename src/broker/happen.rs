@@ -123,7 +123,7 @@ impl Broker {
                 answer,
                 expected,
             } => Happening::Dialog {
-                text: crate::text::cut(&clean(text), 400),
+                text: crate::text::cut(&clean(crate::text::without_sequences(&text).into()), 400),
                 answer,
                 expected,
             },

@@ -222,7 +222,7 @@ pub const END: &str = "end";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Frame {
-    /// Its place, or [`END`].
+    /// Its place, or `end` for the end state.
     pub step: String,
     /// Path below the scenario's run folder; `None` when withheld.
     pub file: Option<String>,

@@ -75,12 +75,15 @@ impl Stream {
         }
     }
 
-    /// Everything said so far, without values that were registered only later.
+    /// Everything said so far, without values that were registered only later; those count as leaks,
+    /// since the journal holds them.
     pub fn said(&self) -> Vec<Event> {
-        let shared = self.lock();
+        let mut shared = self.lock();
         let said = shared.said.iter().cloned();
-        said.map(|event| redacted(&shared.scrubber, event).0)
-            .collect()
+        let (events, leaks): (Vec<_>, Vec<_>) =
+            said.map(|event| redacted(&shared.scrubber, event)).unzip();
+        shared.leaks.extend(leaks.into_iter().flatten());
+        events
     }
 
     /// `name.field` of values that stood in events and should not have. They were taken out.

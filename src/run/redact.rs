@@ -16,29 +16,31 @@ const OWN: [&str; 7] = [
 
 /// The event without values, and `name.field` of those that are leaks.
 pub fn redacted(scrubber: &Scrubber, event: Event) -> (Event, Vec<String>) {
-    let Ok(line) = serde_json::to_vec(&event) else {
+    let Ok(mut value) = serde_json::to_value(&event) else {
         // The journal says so.
         return (event, Vec::new());
     };
-    let found = scrubber.leaks(&line);
+    let mut found = Vec::new();
+    clean(scrubber, &mut value, false, &mut found);
     if found.is_empty() {
         return (event, found);
     }
-    let leaks: Vec<String> = found.into_iter().filter(|l| !is_user_name(l)).collect();
-    let clean = serde_json::from_slice(&line).map(|mut value: Value| {
-        clean(scrubber, &mut value);
-        value
-    });
-    let event = match clean.and_then(serde_json::from_value::<Event>) {
+    found.sort();
+    found.dedup();
+    let event = match serde_json::from_value::<Event>(value) {
         Ok(clean) if !leaks_still(scrubber, &clean) => clean,
         _ => Event {
+            scenario: scrubber.clean(&event.scenario).into(),
             what: What::Note {
                 text: "an event held a registered value and is left out".into(),
             },
             ..event
         },
     };
-    (event, leaks)
+    (
+        event,
+        found.into_iter().filter(|l| !is_user_name(l)).collect(),
+    )
 }
 
 fn is_user_name(label: &str) -> bool {
@@ -51,14 +53,23 @@ fn leaks_still(scrubber: &Scrubber, event: &Event) -> bool {
     scrubber.leaks(&line).iter().any(|l| !is_user_name(l))
 }
 
-fn clean(scrubber: &Scrubber, value: &mut Value) {
+/// Each text is judged as it is and not as JSON writes it: an escape in a value's middle
+/// (`TIL\u001b[0mLER`) is joined again by whoever shows it.
+fn clean(scrubber: &Scrubber, value: &mut Value, own: bool, found: &mut Vec<String>) {
     match value {
-        Value::String(text) => *text = scrubber.clean(text).into(),
-        Value::Array(items) => items.iter_mut().for_each(|item| clean(scrubber, item)),
-        Value::Object(members) => members
+        Value::String(text) => {
+            found.extend(scrubber.leaks(text.as_bytes()));
+            if !own {
+                *text = scrubber.clean(text).into();
+            }
+        }
+        Value::Array(items) => items
             .iter_mut()
-            .filter(|(key, _)| !OWN.contains(&key.as_str()))
-            .for_each(|(_, member)| clean(scrubber, member)),
+            .for_each(|item| clean(scrubber, item, own, found)),
+        Value::Object(members) => members.iter_mut().for_each(|(key, member)| {
+            let own = own || OWN.contains(&key.as_str());
+            clean(scrubber, member, own, found);
+        }),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -110,8 +121,16 @@ mod tests {
 
     #[test]
     fn case_070_any_other_value_is_taken_out_and_told() {
-        for written in ["TILLER-3030", "0303-RELLIT", "VklMTEVSLTMwMzA TILLER-3030"] {
+        for written in [
+            "TILLER-3030",
+            "0303-RELLIT",
+            "VklMTEVSLTMwMzA TILLER-3030",
+            "TILLER\u{1b}[0m-3030",
+            "TILLER\u{1b}]0;x\u{7}-3030",
+        ] {
             let (event, leaks) = redacted(&scrubber(), note(written));
+            let line = serde_json::to_string(&event).expect("JSON");
+            assert!(!line.contains("TILLER"), "{line}");
             assert!(text(&event).contains("‹shop.password›"), "{written}");
             assert_eq!(leaks, ["shop.password"], "{written}");
         }
@@ -119,6 +138,7 @@ mod tests {
         event.scenario = "TILLER-3030".into();
         let (event, leaks) = redacted(&scrubber(), event);
         assert!(text(&event).contains("is left out"));
+        assert!(!event.scenario.contains("TILLER"), "{event:?}");
         assert_eq!(leaks, ["shop.password"]);
     }
 }

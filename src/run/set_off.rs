@@ -46,7 +46,6 @@ impl AttemptRun<'_> {
                     answer,
                     expected,
                 } => {
-                    let text = crate::text::without_sequences(&text).into_owned();
                     if !expected {
                         fault.get_or_insert(
                             Fault::failed("unexpected_dialog", format!("a dialog opened that the step does not mention, and was dismissed: \"{text}\""))

@@ -8,7 +8,7 @@ pub fn read(text: &str, at: usize) -> (Option<char>, usize) {
         b'%' => percent(rest),
         b'&' => entity(rest),
         b'\\' => backslash(rest),
-        0x1b => terminal(rest).map(|n| (None, n)),
+        0x1b | 0xc2 => crate::text::sequence(rest).map(|n| (None, n)),
         _ => None,
     };
     escaped.unwrap_or_else(|| {
@@ -168,16 +168,4 @@ fn backslash(rest: &[u8]) -> Read {
         b'\\' => Some((Some('\\'), 2)),
         _ => None,
     }
-}
-
-/// Length of an ANSI control sequence.
-fn terminal(rest: &[u8]) -> Option<usize> {
-    if rest.get(1) != Some(&b'[') {
-        return None;
-    }
-    let end = rest[2..]
-        .iter()
-        .take(32)
-        .position(|b| (0x40..=0x7e).contains(b))?;
-    Some(end + 3)
 }

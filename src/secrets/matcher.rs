@@ -66,7 +66,11 @@ pub struct Matcher {
     loose: Needles,
     hidden: Needles,
     scattered: Needles,
+    /// Placeholders that stand in a text already.
     own: Option<AhoCorasick>,
+    /// Names of scenarios: a user name inside one stays.
+    kept: Option<AhoCorasick>,
+    user_names: Vec<bool>,
     masks: Vec<(usize, regex::Regex)>,
 }
 
@@ -123,6 +127,8 @@ impl Matcher {
             hidden: Needles::new(hidden),
             scattered: Needles::new(scattered),
             own,
+            kept: None,
+            user_names: entries.iter().map(|e| e.user_name).collect(),
             masks,
             placeholders,
             labels,
@@ -130,11 +136,18 @@ impl Matcher {
         }
     }
 
-    /// What stands inside these is not searched either.
+    /// User names inside these are not searched; any other value is.
     pub fn keep(&mut self, names: &[String]) {
-        let own = self.placeholders.iter().chain(names);
-        let own: Vec<&[u8]> = own.map(|p| p.as_bytes()).collect();
-        self.own = automaton(&own);
+        let names: Vec<&[u8]> = names.iter().map(|n| n.as_bytes()).collect();
+        self.kept = automaton(&names);
+    }
+
+    /// Without what lies in a placeholder, and user names without what lies in a kept name.
+    fn outside(&self, text: &str, found: Vec<Found>, own: &[Range<usize>]) -> Vec<Found> {
+        let is_name = |found: &Found| self.user_names.get(found.entry) == Some(&true);
+        let (names, mut values): (Vec<_>, Vec<_>) = cut(found, own).into_iter().partition(is_name);
+        values.extend(cut(names, &places(&self.kept, text)));
+        values
     }
 
     pub fn placeholder(&self, entry: usize) -> &str {
@@ -166,9 +179,9 @@ impl Matcher {
         if sure.is_empty() && doubtful.is_empty() {
             return sure;
         }
-        let own = self.own_places(text);
+        let own = places(&self.own, text);
         settle(&seamless, &mut sure, doubtful, &own);
-        marked(&seamless, merge(cut(sure, &own)))
+        marked(&seamless, merge(self.outside(text, sure, &own)))
     }
 
     /// What counts as a leak: as [`Matcher::find`], for values only, each match on its own.
@@ -179,14 +192,14 @@ impl Matcher {
         if sure.is_empty() && doubtful.is_empty() {
             return sure;
         }
-        let own = self.own_places(text);
+        let own = places(&self.own, text);
         settle(&seamless, &mut sure, doubtful, &own);
         sure.retain(|found| match self.digits[found.entry] {
             Digits::No => true,
             Digits::Long => !is_json_number(text, &found.range),
             Digits::Short => false,
         });
-        marked(&seamless, cut(sure, &own))
+        marked(&seamless, self.outside(text, sure, &own))
     }
 
     /// Forms that are no text, in any bytes.
@@ -210,7 +223,7 @@ impl Matcher {
         if self.scattered.automaton.is_some() {
             let mut bones = Vec::with_capacity(text.len());
             let mut at = 0;
-            for own in self.own_places(text) {
+            for own in places(&self.own, text) {
                 skeleton(&text[at..own.start], &mut bones);
                 // No text folds to this byte, so nothing matches across a placeholder.
                 bones.push(0xff);
@@ -250,14 +263,13 @@ impl Matcher {
         }
         (sure, doubtful)
     }
+}
 
-    fn own_places(&self, text: &str) -> Vec<Range<usize>> {
-        self.own
-            .iter()
-            .flat_map(|own| own.find_iter(text))
-            .map(|m| m.range())
-            .collect()
-    }
+fn places(of: &Option<AhoCorasick>, text: &str) -> Vec<Range<usize>> {
+    of.iter()
+        .flat_map(|automaton| automaton.find_iter(text))
+        .map(|m| m.range())
+        .collect()
 }
 
 /// Places in the text as it was given, seams and all.

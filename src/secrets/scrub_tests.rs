@@ -188,6 +188,13 @@ fn case_071_a_user_name_in_a_name_of_our_own_stays() {
     assert!(!scrubber.contains("runs/login-admin/frames"));
     assert!(scrubber.contains("TILLER-3030-admin"));
     assert!(scrubber.contains("runs/admin"));
+    // A value that holds a kept name is still one value.
+    let scrubber = with(&[
+        ("site.username", "admin", Kind::Username),
+        ("site.password", "my-login-admin-77!", Kind::Password),
+    ]);
+    scrubber.keep("login-admin");
+    assert_eq!(scrubber.clean("my-login-admin-77!"), "‹site.password›");
 }
 
 #[test]

@@ -100,6 +100,14 @@ pub fn owner(service: &Service, headers: &HeaderMap) -> Result<String, Refusal> 
         .ok_or(Refusal::Unauthorised)
 }
 
+/// Who asks, where the session is theirs. Asked before a body is read: what a stranger sends costs
+/// nothing and tells nothing.
+fn holder(service: &Service, headers: &HeaderMap, id: &str) -> Result<String, Refusal> {
+    let owner = owner(service, headers)?;
+    service.holds(&owner, id)?;
+    Ok(owner)
+}
+
 /// The body as one JSON value of its shape. Errors name places, not values.
 pub async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Refusal> {
     parsed(&bytes(request.into_body()).await?)
@@ -173,8 +181,7 @@ async fn read(
     headers: HeaderMap,
 ) -> Response<Body> {
     answered(&service, async {
-        let owner = owner(&service, &headers)?;
-        service.holds(&owner, &id)?;
+        let owner = holder(&service, &headers, &id)?;
         let Ok(Query(wish)) = wish else {
             return Err(Refusal::malformed(
                 "`read` takes `picture=true` or `picture=false`",
@@ -193,9 +200,7 @@ async fn act(
     request: Request,
 ) -> Response<Body> {
     answered(&service, async {
-        let owner = owner(&service, &headers)?;
-        // Before the body is read: what a stranger sends costs nothing and tells nothing.
-        service.holds(&owner, &id)?;
+        let owner = holder(&service, &headers, &id)?;
         let wish: ActBody = body(request).await?;
         service.call(&owner, &id, Ask::Act(Box::new(wish))).await
     })
@@ -216,8 +221,7 @@ async fn login(
     request: Request,
 ) -> Response<Body> {
     answered(&service, async {
-        let owner = owner(&service, &headers)?;
-        service.holds(&owner, &id)?;
+        let owner = holder(&service, &headers, &id)?;
         let wish: Login = body(request).await?;
         let ask = Ask::Login {
             credential: wish.credential,
@@ -241,8 +245,7 @@ async fn extract(
     request: Request,
 ) -> Response<Body> {
     answered(&service, async {
-        let owner = owner(&service, &headers)?;
-        service.holds(&owner, &id)?;
+        let owner = holder(&service, &headers, &id)?;
         let wish: Extraction = body(request).await?;
         let extract = extraction(&service, wish.extract)?;
         let ask = Ask::Extract(Box::new(extract));
@@ -268,14 +271,10 @@ async fn claim(
     Path((id, approval)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let owner = match owner(&service, &headers) {
-        Ok(owner) => owner,
-        Err(refusal) => return reply::answer(&service.scanner, Err(refusal)),
-    };
-    if let Err(refusal) = service.holds(&owner, &id) {
-        return reply::answer(&service.scanner, Err(refusal));
+    match holder(&service, &headers, &id) {
+        Ok(owner) => give(&service, &owner, &id, &approval),
+        Err(refusal) => reply::answer(&service.scanner, Err(refusal)),
     }
-    give(&service, &owner, &id, &approval)
 }
 
 /// For what is asked outside any session: a scenario's confirmation.

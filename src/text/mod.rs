@@ -11,7 +11,7 @@ mod terminal;
 
 pub use nearest::nearest;
 pub use place::{border, cut, line_col, visible};
-pub use terminal::without_sequences;
+pub use terminal::{sequence, without_sequences};
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -5,67 +5,65 @@ use std::borrow::Cow;
 
 /// The text without escape sequences; other controls stay for the caller to judge.
 pub fn without_sequences(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(opens) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        match c {
-            '\u{1b}' => escape(&mut rest),
-            '\u{9b}' => control_sequence(&mut rest),
-            c if opens(c) => string_sequence(&mut rest),
-            c => out.push(c),
+    let mut out = String::new();
+    let (mut kept, mut at) = (0, 0);
+    while at < text.len() {
+        match sequence(&text.as_bytes()[at..]) {
+            Some(length) => {
+                out.push_str(&text[kept..at]);
+                at += length;
+                kept = at;
+            }
+            None => at += 1,
         }
     }
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[kept..]);
     Cow::Owned(out)
 }
 
-/// Escape, and the single characters that stand for it and what follows.
-fn opens(c: char) -> bool {
-    matches!(
-        c,
-        '\u{1b}' | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}' | '\u{9e}' | '\u{9f}'
-    )
+/// How many bytes of UTF-8 the escape sequence takes that begins here, if one does: after Escape, or
+/// after one of the single characters (C1) that stand for Escape and what follows it.
+pub fn sequence(rest: &[u8]) -> Option<usize> {
+    match *rest {
+        [0x1b, b'[', ..] => Some(control_sequence(rest, 2)),
+        [0x1b, b']' | b'P' | b'X' | b'^' | b'_', ..] => Some(string_sequence(rest, 2)),
+        [0x1b, ..] => {
+            let last = skip(rest, 1, b' '..=b'/');
+            Some(last + usize::from(matches!(rest.get(last), Some(b'0'..=b'~'))))
+        }
+        [0xc2, 0x9b, ..] => Some(control_sequence(rest, 2)),
+        [0xc2, 0x90 | 0x98 | 0x9d | 0x9e | 0x9f, ..] => Some(string_sequence(rest, 2)),
+        _ => None,
+    }
 }
 
-type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
-
-fn escape(rest: &mut Rest) {
-    match rest.peek() {
-        Some('[') => {
-            rest.next();
-            control_sequence(rest);
-        }
-        Some(']' | 'P' | 'X' | '^' | '_') => {
-            rest.next();
-            string_sequence(rest);
-        }
-        _ => {
-            while rest.next_if(|c| matches!(c, ' '..='/')).is_some() {}
-            rest.next_if(|c| matches!(c, '0'..='~'));
-        }
-    }
+fn skip(rest: &[u8], from: usize, while_in: std::ops::RangeInclusive<u8>) -> usize {
+    let tail = rest[from..].iter().take_while(|b| while_in.contains(b));
+    from + tail.count()
 }
 
 /// Parameters, intermediates, one final character; a cut sequence ends where it stops fitting.
-fn control_sequence(rest: &mut Rest) {
-    while rest.next_if(|c| matches!(c, ' '..='?')).is_some() {}
-    rest.next_if(|c| matches!(c, '@'..='~'));
+fn control_sequence(rest: &[u8], from: usize) -> usize {
+    let last = skip(rest, from, b' '..=b'?');
+    last + usize::from(matches!(rest.get(last), Some(b'@'..=b'~')))
 }
 
 /// Up to its terminator, but never past the end of the line: an open one must not eat a report.
-fn string_sequence(rest: &mut Rest) {
-    while let Some(c) = rest.next_if(|c| *c != '\n') {
-        match c {
-            '\u{7}' | '\u{9c}' => return,
-            '\u{1b}' => {
-                rest.next_if_eq(&'\\');
-                return;
-            }
-            _ => {}
+fn string_sequence(rest: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while at < rest.len() {
+        match rest[at..] {
+            [b'\n', ..] => return at,
+            [0x7, ..] => return at + 1,
+            [0xc2, 0x9c, ..] | [0x1b, b'\\', ..] => return at + 2,
+            [0x1b, ..] => return at + 1,
+            _ => at += 1,
         }
     }
+    at
 }
 
 #[cfg(test)]
