@@ -199,7 +199,13 @@ pub struct Base {
 impl Base {
     pub fn parse(text: &str, key_env: &str) -> Result<Self, SettingsError> {
         let bad = |problem: &str| SettingsError::Address {
-            address: text.split(['?', '@']).next().unwrap_or_default().to_owned(),
+            // What may be user name and password is not repeated.
+            address: text
+                .rsplit('@')
+                .next()
+                .and_then(|t| t.split('?').next())
+                .unwrap_or_default()
+                .to_owned(),
             problem: problem.to_owned(),
         };
         let url = Url::parse(text.trim()).map_err(|e| bad(&e.to_string()))?;

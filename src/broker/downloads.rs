@@ -65,7 +65,7 @@ impl Downloads {
         let mut kept = None;
         match (path, consent) {
             (Some(path), Some(step)) if completed => {
-                kept = Some(under_safe_name(path));
+                kept = Some(renamed(path, &file_name(path)));
                 self.came.push(Came {
                     name: name.clone(),
                     step,
@@ -101,9 +101,9 @@ impl Downloads {
     }
 }
 
-/// The file under a name that is safe anywhere; where it can't be renamed, under its own.
-fn under_safe_name(path: &Path) -> PathBuf {
-    let safe = unused(path, &safe_name(&file_name(path)));
+/// The file under a name that is safe anywhere and nobody's; where it can't be renamed, under its own.
+pub(super) fn renamed(path: &Path, name: &str) -> PathBuf {
+    let safe = unused(path, &safe_name(name));
     match std::fs::rename(path, &safe) {
         Ok(()) => safe,
         Err(_) => path.to_owned(),

@@ -412,7 +412,7 @@ fn amount(text: &str) -> Option<Amount> {
     }
     Some(Amount {
         negative: before.contains(sign) || after.contains(sign),
-        whole: groups.concat().trim_start_matches('0').to_owned(),
+        whole: groups.concat(),
         cents: cents.trim_end_matches('0').to_owned(),
     })
 }

@@ -6,7 +6,6 @@ use url::Url;
 
 use crate::event::Blocked;
 use crate::network::{BlockedRequest, NetEvent};
-use crate::store::names::safe_name;
 
 use super::session::Broker;
 use super::types::Happening;
@@ -180,11 +179,7 @@ impl Broker {
         if clean == name.as_str() {
             return path;
         }
-        let renamed = path.with_file_name(safe_name(&clean));
-        match std::fs::rename(&path, &renamed) {
-            Ok(()) => renamed,
-            Err(_) => path,
-        }
+        super::downloads::renamed(&path, clean.as_str())
     }
 }
 

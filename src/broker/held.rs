@@ -102,13 +102,17 @@ impl Broker {
                     .into(),
             }),
             Err(error) => {
-                self.entered();
+                if secret_field {
+                    self.entered();
+                }
                 let _ = self.clear().await;
                 return Err(error);
             }
         };
         if let Some(unfit) = unfit {
-            self.entered();
+            if secret_field {
+                self.entered();
+            }
             self.clear().await?;
             return Ok(Err(unfit));
         }

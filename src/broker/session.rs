@@ -279,6 +279,10 @@ impl Broker {
             // A navigation of ours that was cut short is over.
             state.going = false;
         }
+        // An entry of ours that was cut short is over.
+        if self.by_hand.is_none() {
+            self.entered();
+        }
         self.searched = super::places::Search::default();
         self.step_time = step.timeout;
         if let Some(what) = &step.write {
@@ -417,12 +421,15 @@ impl Broker {
             self.generation += 1;
             let allow = self.allow.clone();
             let may = move |address: &str| address_allowed(&allow, address);
+            let masked = self.masks.iter();
+            let masked = masked.filter_map(|(target, _)| crate::resolve::sought(target));
+            let sought: Vec<_> = self.sought.iter().cloned().chain(masked).collect();
             let scrub = Scrubbing(&self.scrubber);
             let wave = page::Wave {
                 generation: self.generation,
                 scrub: &scrub,
                 allowed: &may,
-                sought: &self.sought,
+                sought: &sought,
             };
             let realm = self.realm();
             let reading = page::observe(&realm, self.tab.id(), &wave);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agent::{Model, ModelSettings, Tape};
-use crate::network::{Authority, Trust, UpstreamProxy};
+use crate::network::Authority;
 use crate::secrets::{Scrubber, Secret, Sources, Vault};
 use crate::serve::{Listening, Means, Options, Service, Tokens, state_folder};
 use crate::system::{Stop, Stopper, remove_stale_sessions};
@@ -52,14 +52,14 @@ async fn listen(args: ServeArgs, say: Say, state: PathBuf) -> i32 {
         let why = format!("signals can't be heard: {error}");
         return say.fail(exit::ENVIRONMENT, &why);
     }
-    let effective = match Effective::find(args.suite.as_deref()) {
-        Ok(effective) => effective,
-        Err(problems) if args.suite.is_some() => {
+    let effective = match Effective::search(args.suite.as_deref()) {
+        // Sessions and recipes need no suite; one whose settings are wrong is not passed over: its masks
+        // and its network would be missing.
+        Ok(found) => found.unwrap_or_else(Effective::without_suite),
+        Err(problems) => {
             say.problems(&problems);
             return exit::USAGE;
         }
-        // Sessions and recipes need no suite.
-        Err(_) => Effective::without_suite(),
     };
     let tokens = Tokens::at(&state);
     match (tokens.list(), tokens.has_approver()) {
@@ -123,7 +123,7 @@ fn start(means: Means, options: Options, state: &Path, say: &Say) -> Result<Serv
 
 /// The user's vault, where there is one.
 fn vault() -> Option<Vault> {
-    Vault::of_user(|name| std::env::var_os(name).map(PathBuf::from)).filter(Vault::exists)
+    Vault::of_user(|name| std::env::var_os(name).map(PathBuf::from))
 }
 
 fn means(
@@ -138,11 +138,6 @@ fn means(
     };
     let usage = |e: &dyn std::fmt::Display| say.fail(exit::USAGE, &e.to_string());
     let (launch, webdriver) = effective.launch(browser).map_err(problem)?;
-    let ca_file = match &effective.file.network.ca_file {
-        None => None,
-        Some(path) => Some(std::fs::read(effective.root.join(path)).map_err(|e| usage(&e))?),
-    };
-    let upstream = effective.file.network.upstream.as_deref();
     let settings = super::run::model_settings(effective).map_err(problem)?;
     let model_key = settings.as_ref().and_then(ModelSettings::key_for_scrubber);
     let model = Model::from_settings(settings, Tape::Off).map_err(|e| usage(&e))?;
@@ -155,11 +150,8 @@ fn means(
         launch,
         webdriver,
         authority: Arc::new(Authority::new().map_err(|e| usage(&e))?),
-        trust: Trust::system(ca_file.as_deref()).map_err(|e| usage(&e))?,
-        upstream: upstream
-            .map(UpstreamProxy::parse)
-            .transpose()
-            .map_err(|e| usage(&e))?,
+        trust: effective.trust().map_err(problem)?,
+        upstream: effective.upstream().map_err(problem)?,
         model: model.map(Arc::new),
         model_key,
         sources: Arc::new(Sources::new(effective.file.credentials.clone()).vault(vault())),

@@ -157,8 +157,10 @@ impl Effective {
         let address = file.model.base_url.as_deref().and_then(|address| {
             let key = file.model.key_env.as_deref().unwrap_or("OPENAI_API_KEY");
             let error = Base::parse(address, key).err()?;
-            let problem = Problem::error(format!("model.base_url: {error}"));
-            Some(file.place(problem, "model", "base_url"))
+            // Not with its line, which may hold a password.
+            Some(Problem::error(format!(
+                "rehearsal.toml: model.base_url: {error}"
+            )))
         });
         let certificates = file.network.ca_file.as_deref().and_then(|path| {
             let error = std::fs::metadata(self.root.join(path)).err()?;
@@ -253,10 +255,8 @@ impl Effective {
         let parsed = address.map(UpstreamProxy::parse).transpose();
         parsed.map_err(|error| match here {
             Some(_) => Problem::error(format!("REHEARSAL_UPSTREAM: {error}")),
-            None => {
-                let problem = Problem::error(error.to_string());
-                self.file.place(problem, "network", "upstream")
-            }
+            // Not with its line, which may hold a password.
+            None => Problem::error(format!("rehearsal.toml: network.upstream: {error}")),
         })
     }
 

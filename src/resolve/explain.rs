@@ -407,7 +407,6 @@ pub(super) fn no_scope(observation: &Observation, target: &Target) -> Miss {
     }
 }
 
-/// A selector the browser refuses finds nothing, which is not the same as nothing being there.
 pub(super) fn not_to_be_sought(target: &Target) -> Miss {
     Miss {
         kind: MissKind::NotFound,

@@ -227,7 +227,7 @@ fn hits<'a, T: Copy>(
         Rung::Part => {
             let parts = parts_named(observation, name);
             inner(chosen(&|id, node| {
-                nameless(node) && (parts.contains(&id) || own_text(observation, id, name))
+                parts.contains(&id) || nameless(node) && own_text(observation, id, name)
             }))
         }
         Rung::Content => inner(chosen(&|id, node| {
@@ -457,11 +457,7 @@ pub fn find_all(
         near: false,
         sentence: false,
     };
-    if let Some(sought) = sought(target)
-        && observation.found(&sought).is_none()
-    {
-        return Err(explain::not_to_be_sought(target));
-    }
+    was_sought(observation, target)?;
     let scopes = scopes(observation, within)?;
     let pool = pool(observation, &query, &scopes);
     if contains
@@ -477,8 +473,7 @@ pub fn find_all(
             .collect());
     }
     for rung in rungs(&query) {
-        // What is named by what it holds is found as `within` finds it.
-        if matches!(rung, Rung::Plain | Rung::Words) {
+        if rung.chooser() == Chooser::Near {
             continue;
         }
         let hits = hits(observation, &target.by, &pool, rung);
@@ -489,6 +484,16 @@ pub fn find_all(
     Ok(Vec::new())
 }
 
+/// A selector the browser refuses finds nothing, which is not the same as nothing being there.
+fn was_sought(observation: &Observation, target: &Target) -> Result<(), Miss> {
+    match sought(target) {
+        Some(sought) if observation.found(&sought).is_none() => {
+            Err(explain::not_to_be_sought(target))
+        }
+        _ => Ok(()),
+    }
+}
+
 // ---- scopes --------------------------------------------------------------------------------
 
 /// The elements each `within` may mean. Their order doesn't matter: a candidate lies in all.
@@ -496,6 +501,10 @@ pub fn scopes(observation: &Observation, within: &[Target]) -> Result<Vec<Vec<No
     within
         .iter()
         .map(|target| {
+            // A text names a place by its name.
+            if !matches!(target.by, By::Text(_)) {
+                was_sought(observation, target)?;
+            }
             let found = scope_matches(observation, target);
             if found.is_empty() {
                 Err(explain::no_scope(observation, target))

@@ -152,7 +152,13 @@ fn act(v: &mut impl Visit, a: &mut Act, span: Span) {
         Act::Sentence(phrase) => {
             v.text(&mut phrase.target, Place::Named, span);
             v.text(&mut phrase.text, Place::Named, span);
-            if let Some(val) = &mut phrase.value {
+            match (phrase.verb, &mut phrase.value) {
+                (Verb::Select, Some(Value::Text(option))) => v.text(option, Place::Named, span),
+                (_, Some(val)) => value(v, val, span),
+                (_, None) => {}
+            }
+            for (name, val) in &mut phrase.others {
+                v.text(name, Place::Named, span);
                 value(v, val, span);
             }
         }

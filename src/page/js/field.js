@@ -138,12 +138,13 @@ function fieldDigest(field, tag) {
   if (!NATIVE_FIELDS.has(tag) || isSecretField(field)) return '';
   return digestOf(tag === 'select' ? [...selectOptions(field)].filter((option) => option.selected).map(optionText).join('\u001f') : fieldValue(field) + '\u001f' + (checkedOf(field, roleOf(field), tag) ?? ''));
 }
-// What a person sees in it, for the one who is asked whether it may be sent.
+// What a person sees in it, for the one who is asked whether it may be sent. Cut by whoever shows it: a
+// value cut before it is scrubbed is no longer known.
 function fieldShown(field, tag, type) {
   if (!NATIVE_FIELDS.has(tag) || isSecretField(field) || type === 'hidden') return '';
-  if (tag === 'select') return clip([...selectOptions(field)].filter((option) => option.selected).map(optionText).join(', '), 200);
+  if (tag === 'select') return clip([...selectOptions(field)].filter((option) => option.selected).map(optionText).join(', '), LIMITS.value);
   const checked = checkedOf(field, roleOf(field), tag);
-  return checked === null ? clip(fieldValue(field), 200) : checked ? 'yes' : 'no';
+  return checked === null ? clip(fieldValue(field), LIMITS.value) : checked ? 'yes' : 'no';
 }
 function fieldFilled(field, tag) {
   if (tag === 'select') return selectOptions(field).length > 0;
