@@ -146,6 +146,7 @@ fn words_mean_what_the_verb_can_do() {
     for (language, text, said) in [
         ("en", "Tick the Notify box", "Check Notify"),
         ("it", "Spunta la casella Notify", "Check Notify"),
+        ("en", "Untick textbox Aa", "Uncheck Aa [textbox]"),
         ("en", "Clear the From field", "Fill From [textbox] = "),
         ("en", "Clear With bicycle", "Uncheck With bicycle"),
         ("it", "Svuota il campo Da", "Fill Da [textbox] = "),

@@ -274,6 +274,8 @@ fn credential(
 struct Named {
     words: String,
     role: Option<String>,
+    /// The role was said by a word that may mean another one, as "box" does, not by its own.
+    loosely: bool,
     exact: bool,
     /// In quotation marks, or a role and nothing else.
     explicit: bool,
@@ -299,7 +301,7 @@ impl Named {
             tokens = &tokens[words.len()..];
         }
         let (mut tokens, had_article) = without_articles(grammar, tokens);
-        let mut role = None;
+        let (mut role, mut loosely) = (None, false);
         // "the Search box": its name is Search, though `search box` is a word for a role.
         let named_box = trailing_role(grammar, tokens).is_some();
         if let Some((len, found)) = leading_role(grammar, tokens) {
@@ -310,12 +312,14 @@ impl Named {
             {
                 return Self {
                     words: String::new(),
+                    loosely: !is_own_word(grammar, &tokens[..len], &found),
                     role: Some(found),
                     exact,
                     explicit: true,
                 };
             }
             if len < tokens.len() {
+                loosely = !is_own_word(grammar, &tokens[..len], &found);
                 tokens = without_articles(grammar, &tokens[len..]).0;
                 if let [filler, rest @ ..] = tokens
                     && !rest.is_empty()
@@ -338,7 +342,9 @@ impl Named {
                 }]
             );
             if quoted || had_article || PLAIN.contains(&found.as_str()) {
-                tokens = &tokens[..tokens.len() - len];
+                let (name, word) = tokens.split_at(tokens.len() - len);
+                loosely = !is_own_word(grammar, word, &found);
+                tokens = name;
                 role = Some(found);
             }
         }
@@ -350,6 +356,7 @@ impl Named {
             ] if !name.trim().is_empty() => Self {
                 words: name.clone(),
                 role,
+                loosely,
                 exact,
                 explicit: true,
             },
@@ -358,6 +365,7 @@ impl Named {
                 Self {
                     words: fold(&content(grammar.text, tokens)),
                     role,
+                    loosely,
                     exact,
                     explicit,
                 }
@@ -372,7 +380,8 @@ impl Named {
 
     /// "Box" is a field to be filled, and what is ticked.
     fn fit_for(mut self, verb: Verb) -> Self {
-        if matches!(verb, Verb::Check | Verb::Uncheck) && self.role.as_deref() == Some("textbox") {
+        let ticks = matches!(verb, Verb::Check | Verb::Uncheck);
+        if ticks && self.loosely && self.role.as_deref() == Some("textbox") {
             self.role = None;
         }
         self
@@ -394,6 +403,12 @@ impl Named {
             span: grammar.span,
         }
     }
+}
+
+/// Whether a role is said by the word the lexicon says it by.
+fn is_own_word(grammar: &Grammar<'_>, said: &[Token], role: &str) -> bool {
+    let said: Vec<&str> = said.iter().map(|t| t.word.as_str()).collect();
+    said.join(" ") == grammar.lexicon.role_word(role)
 }
 
 fn without_articles<'t>(grammar: &Grammar<'_>, tokens: &'t [Token]) -> (&'t [Token], bool) {
