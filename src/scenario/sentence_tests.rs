@@ -110,6 +110,24 @@ fn a_place_in_a_sentence_narrows() {
             "Check Express",
             "dialog \"New order\"",
         ),
+        (
+            "en",
+            "Type 12 into Quantity in the row Anchor",
+            "Fill Quantity = 12",
+            "row \"Anchor\"",
+        ),
+        (
+            "en",
+            "Enter 12 in Quantity in the row Anchor",
+            "Fill Quantity = 12",
+            "row \"Anchor\"",
+        ),
+        (
+            "en",
+            "Select Red in Colour in the row Anchor",
+            "Select Colour = Red",
+            "row \"Anchor\"",
+        ),
         ("en", "Click Log in", "Click Log in", ""),
         (
             "en",
@@ -149,6 +167,8 @@ fn words_mean_what_the_verb_can_do() {
         ("en", "Untick textbox Aa", "Uncheck Aa [textbox]"),
         ("en", "Clear the From field", "Fill From [textbox] = "),
         ("en", "Clear With bicycle", "Uncheck With bicycle"),
+        ("en", "Empty Destination", "Fill Destination = "),
+        ("it", "Svuota Da", "Fill Da = "),
         ("it", "Svuota il campo Da", "Fill Da [textbox] = "),
         (
             "it",

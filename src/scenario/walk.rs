@@ -174,8 +174,8 @@ fn value(v: &mut impl Visit, val: &mut Value, span: Span) {
 pub fn target(v: &mut impl Visit, t: &mut Target) {
     let (text, place) = match &mut t.by {
         By::Name { name, .. } => (name.as_mut(), Place::Named),
-        By::Text(text) | By::TestId(text) => (Some(text), Place::Named),
-        By::Css(css) => (Some(css), Place::Selector),
+        By::TestId(id) => (Some(id), Place::Named),
+        By::Text(text) | By::Css(text) => (Some(text), Place::Selector),
     };
     if let Some(text) = text {
         v.text(text, place, t.span);

@@ -269,13 +269,14 @@ impl Bind<'_> {
         parts
             .into_iter()
             .map(|part| {
-                let mut scope = modifiers.scope.clone();
-                scope.within.extend(part.within);
+                // The place a sentence says is in its words: the key holds what stands beside them.
                 let key = Step {
-                    scope: scope.clone(),
+                    scope: modifiers.scope.clone(),
                     ..Step::bare(part.act.clone(), node.span)
                 }
                 .scope_key(&part.text);
+                let mut scope = modifiers.scope.clone();
+                scope.within.extend(part.within);
                 Step {
                     act: part.act,
                     scope,

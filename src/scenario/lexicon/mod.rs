@@ -17,6 +17,7 @@ pub static FORMS: &[(&str, &[&str])] = &[
     ("check", &["target"]),
     ("uncheck", &["target"]),
     ("clear", &["target"]),
+    ("empty", &["target"]),
     ("press", &["keys"]),
     ("hover", &["target"]),
     ("scroll", &["direction"]),

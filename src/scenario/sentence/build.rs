@@ -92,7 +92,9 @@ fn act_on(
             target,
             on: false,
         }),
-        "clear" if on_what.as_ref().is_some_and(Named::is_field) => {
+        form @ ("clear" | "empty")
+            if form == "empty" || on_what.as_ref().is_some_and(Named::is_field) =>
+        {
             let nothing = Value::Text(String::new());
             on(Verb::Fill, Some(nothing.clone()), &|target| Act::Fill {
                 target,
@@ -172,7 +174,9 @@ fn act_on(
 
 /// What else the same words may mean, where a preposition stands twice.
 fn other_readings(grammar: &Grammar<'_>, found: &Found<'_>) -> Vec<(String, Value)> {
-    let readings = found.others.iter().filter_map(|other| {
+    let others = found.others.iter();
+    let others = others.filter(|other| !fills_a_place(grammar, other));
+    let readings = others.filter_map(|other| {
         let named = Named::read(grammar, other.slot("target")?);
         let value = value(grammar, other.slot("value")?);
         (!named.words.is_empty()).then_some((named.words, value))
@@ -197,6 +201,16 @@ const PLACES: [&str; 14] = [
     "tabpanel",
     "main",
 ];
+
+/// Whether a field or list to fill is named as a place: "12 in Quantity" into "the row Anchor".
+pub fn fills_a_place(grammar: &Grammar<'_>, found: &Found<'_>) -> bool {
+    let target = || Some(Named::read(grammar, found.slot("target")?));
+    let fields = ["list", "menu", "group"];
+    matches!(found.form, "fill" | "select")
+        && target()
+            .and_then(|named| named.role)
+            .is_some_and(|r| PLACES.contains(&r.as_str()) && !fields.contains(&r.as_str()))
+}
 
 /// Cuts "in the row Anchor" off a target: the last such words with a name or an only role of a place.
 fn placed<'t>(grammar: &Grammar<'_>, tokens: &'t [Token]) -> (&'t [Token], Option<Target>) {

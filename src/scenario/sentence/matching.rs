@@ -36,7 +36,9 @@ pub fn best<'t>(grammar: &Grammar<'_>, tokens: &'t [Token]) -> Option<Found<'t>>
             .into_iter()
             .map(|slots| (rank(tokens, &slots), found(slots)))
             .collect();
-        readings.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
+        // Nothing is filled into a row: such a reading has cut a target from its place.
+        let only_place = |found: &Found<'_>| super::build::fills_a_place(grammar, found);
+        readings.sort_by_key(|(rank, found)| (only_place(found), std::cmp::Reverse(*rank)));
         let mut readings = readings.into_iter();
         let Some((rank, mut first)) = readings.next() else {
             continue;
