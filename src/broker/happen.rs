@@ -6,6 +6,7 @@ use url::Url;
 
 use crate::event::Blocked;
 use crate::network::{BlockedRequest, NetEvent};
+use crate::secrets::{Kind, Scrubber, Secret};
 
 use super::session::Broker;
 use super::types::Happening;
@@ -51,7 +52,8 @@ impl Broker {
         let mut more = Vec::new();
         while let Ok(event) = self.network.try_recv() {
             match event {
-                NetEvent::Blocked(blocked) => {
+                NetEvent::Blocked(mut blocked) => {
+                    self.conceal_beginnings(&mut blocked);
                     // What would allow a request that holds a value is no advice to give.
                     if let Some(suggestion) = &blocked.suggest
                         && !blocked.browser_own
@@ -168,7 +170,41 @@ impl Broker {
     }
 }
 
+/// Shorter beginnings of a value tell too little to be looked for.
+const BEGINNING: usize = 6;
+
 impl Broker {
+    /// A page that tries to send each key as it is typed shows a value's beginning before the value
+    /// stands anywhere: an address that holds one is told without it.
+    fn conceal_beginnings(&mut self, blocked: &mut BlockedRequest) {
+        let secrets = self.credentials.values().flat_map(|c| &c.fields);
+        let secrets = secrets.filter(|(field, _)| *field != "username");
+        let beginnings = self.beginnings.get_or_insert_with(|| {
+            let scrubber = Scrubber::new();
+            for (_, value) in secrets {
+                let ends = value.expose().char_indices().map(|(at, _)| at);
+                for end in ends.skip(BEGINNING) {
+                    if let Ok(part) = Secret::new(value.expose()[..end].to_owned()) {
+                        scrubber.register("beginning", "value", &part, Kind::Password);
+                    }
+                }
+            }
+            scrubber
+        });
+        if beginnings.contains(&blocked.host) {
+            blocked.host = "a host not told, since it held part of a secret".into();
+            blocked.suggest = None;
+        }
+        if blocked
+            .path
+            .as_deref()
+            .is_some_and(|path| beginnings.contains(path))
+        {
+            blocked.path = None;
+            blocked.suggest = None;
+        }
+    }
+
     /// A site names what it sends after whom it sends it to. Where the file can't be renamed the search
     /// for leaks removes it.
     fn without_values_in_its_name(&self, path: PathBuf) -> PathBuf {

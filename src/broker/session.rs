@@ -64,6 +64,8 @@ pub struct Broker {
     pub(super) run_scrubber: Scrubber,
     pub(super) masks: Vec<(Target, String)>,
     pub(super) credentials: BTreeMap<String, Credential>,
+    /// Beginnings of their values, once a request was stopped.
+    pub(super) beginnings: Option<Scrubber>,
     pub(super) limits: Limits,
     /// What the running step says it may take.
     step_time: Option<Duration>,
@@ -212,6 +214,7 @@ impl Broker {
             run_scrubber: setup.run_scrubber,
             masks: setup.masks,
             credentials: setup.credentials,
+            beginnings: None,
             limits: setup.limits,
             step_time: None,
             generation: 0,

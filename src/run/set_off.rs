@@ -115,7 +115,9 @@ impl AttemptRun<'_> {
                     let url = crate::page::shown_address(&url);
                     let message =
                         format!("an undeclared write was stopped before it left: {method} {url}");
-                    let help = if matches!(step.step.act, Act::Plan(_)) || step.place.is_empty() {
+                    let help = if add.is_empty() {
+                        "its address held part of a secret: find out what the page sends there before it is declared".to_owned()
+                    } else if matches!(step.step.act, Act::Plan(_)) || step.place.is_empty() {
                         format!("declare it: {add}")
                     } else {
                         format!(

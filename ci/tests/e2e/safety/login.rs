@@ -669,7 +669,7 @@ fn r89_r90_a_credential_covers_its_own_submit_and_nothing_else() {
         &stage,
         "/with-delete",
         &fields,
-        "<script>f.onsubmit=()=>{fetch('/account',{method:'DELETE'});fetch('/pay',{method:'POST'})}</script>",
+        "<script>f.onsubmit=()=>{fetch('/account',{method:'DELETE'}).finally(()=>fetch('/pay',{method:'POST'}))}</script>",
     );
     form(
         &stage,
