@@ -1,6 +1,8 @@
 //! Three rejections of one credential at one origin start a cool-down, kept across runs, so that a
 //! suite with a stale password doesn't lock the account.
 
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -38,10 +40,17 @@ impl Cooldown {
         (left > 0).then(|| left.div_ceil(60))
     }
 
+    /// One line more: runs that are refused at the same time each add their own.
     pub fn rejected(&self) {
-        let mut times = self.times();
-        times.push(now());
-        self.write(&times);
+        let Some(path) = &self.path else { return };
+        if let Some(folder) = path.parent() {
+            let _ = std::fs::create_dir_all(folder);
+        }
+        let mut options = std::fs::OpenOptions::new();
+        // A record that can't be kept is no reason to fail a sign-in.
+        if let Ok(mut record) = options.create(true).append(true).mode(0o600).open(path) {
+            let _ = record.write_all(format!("{}\n", now()).as_bytes());
+        }
     }
 
     pub fn forget(&self) {
@@ -63,16 +72,6 @@ impl Cooldown {
             .filter(|t| *t >= since)
             .collect()
     }
-
-    fn write(&self, times: &[u64]) {
-        let Some(path) = &self.path else { return };
-        let text: String = times.iter().map(|t| format!("{t}\n")).collect();
-        if let Some(folder) = path.parent() {
-            let _ = std::fs::create_dir_all(folder);
-        }
-        // A record that can't be kept is no reason to fail a sign-in.
-        let _ = crate::store::write_private(path, text.as_bytes());
-    }
 }
 
 /// Ends a cool-down by hand: `credentials test --reset`.
@@ -93,4 +92,28 @@ fn state_folder() -> Option<PathBuf> {
         .filter(|p| p.is_absolute());
     xdg.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state")))
         .map(|base| base.join("rehearsal"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rejections_at_the_same_time_all_count() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("logins/key");
+        let record = || Cooldown {
+            path: Some(path.clone()),
+        };
+        assert_eq!(record().remaining_minutes(), None);
+        std::thread::scope(|all| {
+            for _ in 0..REJECTIONS {
+                all.spawn(|| record().rejected());
+            }
+        });
+        assert_eq!(record().times().len(), REJECTIONS);
+        assert!(record().remaining_minutes().is_some());
+        record().forget();
+        assert_eq!(record().remaining_minutes(), None);
+    }
 }
