@@ -15,8 +15,8 @@ use super::types::{BrokerError, Unfit};
 
 /// A field that was filled is given so long to show that its page wipes or rewrites it.
 const STEADY: Duration = Duration::from_millis(60);
-/// The pause after a key of a slow text, and how long such a text may be.
-const SLOW_KEY: Duration = Duration::from_millis(50);
+/// A page that shows a key late is given so long for it; a text typed that way may be so long.
+const ECHOES_WITHIN: Duration = Duration::from_millis(500);
 const SLOW_TEXT: usize = 60;
 /// Keys a slider may take to its number.
 const SLIDER_STEPS: u32 = 400;
@@ -93,13 +93,33 @@ impl Broker {
             Some((Part::Keys(keys), rest)) => (*keys, rest),
             _ => ("", parts.as_slice()),
         };
+        // At the slow pace it is emptied first; keys follow as the page shows each.
+        let (first, later) = match pace {
+            Pace::Quick => (first, ""),
+            Pace::Slow => ("", first),
+        };
         let over = Actions::type_over(first, is_rich(&prepared.node)).map_err(untypable)?;
-        self.act(&prepared.context, pace.of(over)).await?;
-        for part in rest {
+        self.act(&prepared.context, over).await?;
+        let mut shown = Shown {
+            text: first.to_owned(),
+            echoes: pace == Pace::Slow,
+        };
+        let later = [Part::Keys(later)];
+        for part in later.iter().chain(rest) {
             match part {
+                Part::Keys("") => {}
+                Part::Keys(keys) if pace == Pace::Slow => {
+                    for key in keys.chars() {
+                        self.await_echo(prepared, &mut shown).await?;
+                        let key = key.to_string();
+                        let keys = Actions::text(&key).map_err(untypable)?;
+                        self.act(&prepared.context, keys).await?;
+                        shown.text.push_str(&key);
+                    }
+                }
                 Part::Keys(keys) => {
                     let keys = Actions::text(keys).map_err(untypable)?;
-                    self.act(&prepared.context, pace.of(keys)).await?;
+                    self.act(&prepared.context, keys).await?;
                 }
                 Part::Inserted(text) => {
                     // The focus has left: the rest would go elsewhere. Reading back tells it.
@@ -107,8 +127,24 @@ impl Broker {
                     if !acts::insert_text(&realm, &prepared.context, prepared.id, text).await? {
                         return Ok(());
                     }
+                    shown.text.push_str(text);
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Waits until the page shows what was typed so far. One that shows it in another form never will:
+    /// after one wait in vain there is no other.
+    async fn await_echo(
+        &mut self,
+        prepared: &Prepared,
+        shown: &mut Shown,
+    ) -> Result<(), BrokerError> {
+        let until = Instant::now() + ECHOES_WITHIN;
+        while shown.echoes && self.read_value(prepared).await?.unwrap_or_default() != shown.text {
+            shown.echoes = Instant::now() < until;
+            sleep(Duration::from_millis(10)).await;
         }
         Ok(())
     }
@@ -259,7 +295,7 @@ impl Broker {
     }
 }
 
-/// How fast keys follow each other.
+/// How keys follow each other: all at once, or each when the page shows the one before.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Pace {
     Quick,
@@ -275,13 +311,13 @@ impl Pace {
             Self::Quick
         }
     }
+}
 
-    fn of(self, actions: Actions) -> Actions {
-        match self {
-            Self::Quick => actions,
-            Self::Slow => actions.slowly(SLOW_KEY),
-        }
-    }
+/// What a field ought to show while it is typed into.
+struct Shown {
+    text: String,
+    /// The page showed every key so far.
+    echoes: bool,
 }
 
 /// A piece of a text that is filled in.

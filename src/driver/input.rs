@@ -4,8 +4,6 @@
 //! the focus in between. A key action takes one grapheme; characters of the private area that
 //! WebDriver reads as keys are refused, so that data can't press Enter.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use unicode_normalization::char::canonical_combining_class;
 
@@ -225,21 +223,6 @@ impl Actions {
         actions.extend(pressed(&[Key::Delete]));
         actions.extend(typed(text)?);
         Ok(Self::keys(actions))
-    }
-
-    /// As slow as a hand: a pause after each key, for pages that take a moment to hear of one.
-    pub fn slowly(self, pause: Duration) -> Self {
-        let Self(mut sources) = self;
-        for source in &mut sources {
-            let keys = source["actions"].as_array_mut().map(std::mem::take);
-            let paused = keys.into_iter().flatten().flat_map(|key| {
-                let pause = (key["type"] == "keyUp")
-                    .then(|| json!({"type": "pause", "duration": pause.as_millis() as u64}));
-                std::iter::once(key).chain(pause)
-            });
-            source["actions"] = paused.collect();
-        }
-        Self(sources)
     }
 
     /// Types a text. A line break presses Enter (in a one-line box that may submit its form),
