@@ -108,8 +108,12 @@ impl Broker {
     ) -> Result<Result<Probe, LoginEnd>, BrokerError> {
         self.seek(wish.expect.iter().flat_map(Expectation::targets));
         loop {
-            let observation = self.look().await?;
-            let probe = self.probe().await?;
+            let (observation, probe) = match self.look_and_probe().await {
+                Ok(both) => both,
+                // The page was just being replaced.
+                Err(BrokerError::Stale) if Instant::now() < until => continue,
+                Err(error) => return Err(error),
+            };
             match probe.kind {
                 ProbeKind::Login | ProbeKind::UsernameFirst => return Ok(Ok(probe)),
                 ProbeKind::OneText if self.has_words_of_sign_in() => return Ok(Ok(probe)),
@@ -172,7 +176,8 @@ impl Broker {
     }
 
     pub(super) async fn probe(&self) -> Result<Probe, BrokerError> {
-        Ok(acts::probe(&self.realm(), self.tab.id(), self.generation).await?)
+        let probe = acts::probe(&self.realm(), self.tab.id(), self.generation).await?;
+        probe.ok_or(BrokerError::Stale)
     }
 
     /// User name, password, code; each on its own page where the site wants it so.

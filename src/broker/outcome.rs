@@ -80,6 +80,10 @@ impl Broker {
                     Err(BrokerError::Stale) if Instant::now() < until => continue,
                     Err(error) => return Err(error),
                 };
+                // Read while its answer came in: half a page says nothing.
+                if self.watch.navigating() && Instant::now() < until {
+                    continue;
+                }
                 self.held = probe.held > 0;
                 let captcha = observation
                     .nodes()

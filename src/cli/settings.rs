@@ -157,10 +157,8 @@ impl Effective {
         let address = file.model.base_url.as_deref().and_then(|address| {
             let key = file.model.key_env.as_deref().unwrap_or("OPENAI_API_KEY");
             let error = Base::parse(address, key).err()?;
-            // Not with its line, which may hold a password.
-            Some(Problem::error(format!(
-                "rehearsal.toml: model.base_url: {error}"
-            )))
+            let problem = Problem::error(format!("model.base_url: {error}"));
+            Some(file.place_of_key(problem, "model", "base_url"))
         });
         let certificates = file.network.ca_file.as_deref().and_then(|path| {
             let error = std::fs::metadata(self.root.join(path)).err()?;
@@ -255,8 +253,10 @@ impl Effective {
         let parsed = address.map(UpstreamProxy::parse).transpose();
         parsed.map_err(|error| match here {
             Some(_) => Problem::error(format!("REHEARSAL_UPSTREAM: {error}")),
-            // Not with its line, which may hold a password.
-            None => Problem::error(format!("rehearsal.toml: network.upstream: {error}")),
+            None => {
+                let problem = Problem::error(format!("network.upstream: {error}"));
+                self.file.place_of_key(problem, "network", "upstream")
+            }
         })
     }
 

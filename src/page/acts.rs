@@ -415,11 +415,12 @@ pub enum ProbeKind {
     ChangeOrRegistration,
 }
 
+/// `None`: the document is another one than that of the read.
 pub async fn probe<R: Realm>(
     realm: &R,
     context: &str,
     generation: u32,
-) -> Result<Probe, ReadError> {
+) -> Result<Option<Probe>, ReadError> {
     asked(realm, context, "probe", &[json!(generation)]).await
 }
 

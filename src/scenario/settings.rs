@@ -191,6 +191,19 @@ impl Settings {
         }
     }
 
+    /// The same for a key whose value may hold a password: nothing behind the key is shown.
+    pub fn place_of_key(&self, problem: Problem, table: &str, key: &str) -> Problem {
+        let Some(source) = &self.source else {
+            return problem;
+        };
+        let span = key_span(&source.text, table, key);
+        let shown = Source {
+            path: source.path.clone(),
+            text: format!("{} = …", &source.text[..span.end]),
+        };
+        problem.at(&Arc::new(shown), span)
+    }
+
     /// Values that have a form of their own.
     fn values(&self) -> Vec<Problem> {
         let mut problems = Vec::new();

@@ -326,6 +326,14 @@ fn settings_are_checked_like_scenarios() {
             assert!(said.err.contains("1 error"), "once: {}", said.err);
         }
     }
+    for line in [
+        "[network]\nupstream = \"socks://u:Kelpie77@x\"",
+        "[model]\nbase_url = \"ftp://u:Kelpie77@x\"",
+    ] {
+        suite.file("rehearsal.toml", line);
+        let said = suite.say(&["check"]).code(2).tells(&["rehearsal.toml:2:"]);
+        assert!(!said.err.contains("Kelpie"), "{}", said.err);
+    }
     suite.file("rehearsal.toml", "[credentials.foo]\npassword = \"x\"\n");
     suite
         .say(&["check"])

@@ -147,6 +147,11 @@ async fn cases_of_reading_and_acting() {
         .await
         .expect("an answer");
     assert_eq!(refused, Err(Obstacle::Stale));
+    // Of another document's fields nothing is said, least of all that there are none.
+    let probe = acts::probe(b, &b.top, page.generation).await;
+    assert!(probe.expect("an answer").is_some());
+    let probe = acts::probe(b, &b.top, page.generation - 1).await;
+    assert_eq!(probe.expect("an answer"), None);
 
     let page = Page::open(b, "pages/032-overlay-intercepts.html").await;
     let covered = Obstacle::Covered("dialog \"Cookie choices\"".into());

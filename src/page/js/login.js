@@ -86,12 +86,14 @@ function isShortNumber(field) {
 const isBox = (field) => attribute(field, 'maxlength') === '1';
 
 const TEXTLIKE = new Set(['text', 'email', 'tel', 'url', 'search', 'number']);
+// `null`: the document is another one than the read's, and nothing can be said of its fields.
 function probe(generation) {
+  if (generation !== store.generation) return JSON.stringify(null);
   forgetRoles();
   forgetNames();
   forgetStyles();
   const found = { passwords: [], newPasswords: 0, texts: [], codes: [], boxes: [], held: 0 };
-  const elements = generation === store.generation ? store.elements : [];
+  const { elements } = store;
   elements.forEach((field, index) => {
     if (!connected(field) || tagOf(field) !== 'input') return;
     const type = inputType(field);
