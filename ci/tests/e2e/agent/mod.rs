@@ -3,6 +3,7 @@
 mod answers;
 mod guard;
 mod locks;
+mod prose;
 mod rates;
 mod suite;
 mod tape;

@@ -162,6 +162,10 @@ disposable: true
         std::fs::read_to_string(self.path().join(format!("snapshots/{id}/steps.yaml.new"))).ok()
     }
 
+    pub fn pending_tutorial(&self, id: &str) -> Option<String> {
+        std::fs::read_to_string(self.path().join(format!("snapshots/{id}/tutorial.md.new"))).ok()
+    }
+
     pub fn approved(&self, id: &str) -> Option<String> {
         std::fs::read_to_string(self.path().join(format!("snapshots/{id}/steps.yaml"))).ok()
     }
