@@ -72,6 +72,19 @@ pub struct Matcher {
     kept: Option<AhoCorasick>,
     user_names: Vec<bool>,
     masks: Vec<(usize, regex::Regex)>,
+    /// Forms whose beginning tells something, for texts that were cut.
+    cuttable: Vec<(usize, Vec<u8>)>,
+}
+
+/// Where a text was cut for its length.
+const CUT: char = '…';
+/// Shorter beginnings of a value tell too little to be hidden; a word is common text for longer.
+const BEGINNING: usize = 6;
+const BEGINNING_WORD: usize = 8;
+
+fn tells(beginning: &[u8]) -> bool {
+    let is_word = beginning.iter().all(u8::is_ascii_alphabetic);
+    beginning.len() >= if is_word { BEGINNING_WORD } else { BEGINNING }
 }
 
 impl Matcher {
@@ -119,6 +132,16 @@ impl Matcher {
                 (placeholders.len() - 1, mask.pattern.clone())
             })
             .collect();
+        let is_cuttable = |e: &&Entry| !e.user_name && e.digits == Digits::No;
+        let cuttable = |(at, entry): (usize, &Entry)| {
+            let forms = Some(entry)
+                .filter(is_cuttable)
+                .into_iter()
+                .flat_map(|e| &e.forms);
+            let forms = forms.filter(|f| f.remedy == Remedy::Redact && f.bytes.len() > BEGINNING);
+            forms.map(|f| (at, f.bytes.clone())).collect::<Vec<_>>()
+        };
+        let cuttable = entries.iter().enumerate().flat_map(cuttable).collect();
         let own: Vec<&[u8]> = placeholders.iter().map(|p| p.as_bytes()).collect();
         let own = automaton(&own);
         Self {
@@ -130,6 +153,7 @@ impl Matcher {
             kept: None,
             user_names: entries.iter().map(|e| e.user_name).collect(),
             masks,
+            cuttable,
             placeholders,
             labels,
             digits,
@@ -164,6 +188,7 @@ impl Matcher {
         let seamless = Seamless::of(text);
         let text = &*seamless.text;
         let (mut sure, doubtful) = self.candidates(text);
+        sure.extend(self.cut_off(text));
         for (entry, pattern) in &self.masks {
             sure.extend(
                 pattern
@@ -182,6 +207,26 @@ impl Matcher {
         let own = places(&self.own, text);
         settle(&seamless, &mut sure, doubtful, &own);
         marked(&seamless, merge(self.outside(text, sure, &own)))
+    }
+
+    /// Beginnings of values whose rest was cut off.
+    fn cut_off<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Found> + 'a {
+        text.match_indices(CUT).filter_map(|(end, _)| {
+            let before = &text.as_bytes()[..end];
+            let of = |(entry, form): &(usize, Vec<u8>)| {
+                let mut lengths = (BEGINNING..form.len()).rev();
+                let length =
+                    lengths.find(|n| before.ends_with(&form[..*n]) && tells(&form[..*n]))?;
+                Some((length, *entry))
+            };
+            let (length, entry) = self.cuttable.iter().filter_map(of).max()?;
+            let start = end - length;
+            text.is_char_boundary(start).then_some(Found {
+                range: start..end,
+                entry,
+                form: "beginning",
+            })
+        })
     }
 
     /// What counts as a leak: as [`Matcher::find`], for values only, each match on its own.

@@ -378,3 +378,24 @@ fn a_page_made_of_short_values_is_cleaned_in_reasonable_time() {
     let clean = scrubber.clean(&page);
     assert!(clean.starts_with("‹site.password›‹site.pin› xtidex ‹site.pin› "));
 }
+
+/// In the page texts are cut for length before anything else sees them.
+#[test]
+fn r2_of_a_value_cut_for_length_no_beginning_stays() {
+    let scrubber = Scrubber::new();
+    let value = Secret::new("zorgly-blimp-9042".to_owned()).expect("a value");
+    scrubber.register("shop", "password", &value, Kind::Password);
+    for (given, cleaned) in [
+        (
+            "dialog \"Your code zorgly-blimp-9…\"",
+            "dialog \"Your code ‹shop.password›…\"",
+        ),
+        ("zorgly-… and more", "‹shop.password›… and more"),
+        // Too little to tell anything.
+        ("zorgly…", "zorgly…"),
+        ("blimp…", "blimp…"),
+        ("zorgly-blimp-9042…", "‹shop.password›…"),
+    ] {
+        assert_eq!(&*scrubber.clean(given), cleaned);
+    }
+}
