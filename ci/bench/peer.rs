@@ -37,11 +37,14 @@ impl Peer {
         self.say(&format!("open {url}")).map(drop)
     }
 
-    /// Milliseconds for one aria snapshot of the page, and its length.
-    pub fn snapshot(&mut self) -> Option<(f64, usize)> {
-        let answer = self.say("snapshot")?;
-        let (ms, length) = answer.split_once(' ')?;
-        Some((ms.parse().ok()?, length.parse().ok()?))
+    /// Milliseconds for one aria snapshot of the page, and its length; or why there is none.
+    pub fn snapshot(&mut self) -> Result<(f64, usize), String> {
+        let answer = self.say("snapshot").ok_or("it has ended")?;
+        let figures = answer.split_once(' ').and_then(|(ms, length)| {
+            let ms: f64 = ms.parse().ok()?;
+            Some((ms, length.parse().ok()?))
+        });
+        figures.ok_or(answer)
     }
 }
 
