@@ -62,6 +62,15 @@ pub struct LoginWish<'a> {
     pub now: u64,
 }
 
+impl LoginWish<'_> {
+    /// Whether the step's own evidence is there.
+    fn shows_in(&self, observation: &page::Observation) -> bool {
+        let checked =
+            crate::resolve::check_all(self.expect, observation, &serde_json::Value::Null, &[]);
+        !checked.is_empty() && checked.iter().all(|c| c.holds)
+    }
+}
+
 impl Broker {
     pub async fn login(&mut self, wish: &LoginWish<'_>) -> Result<LoginEnd, BrokerError> {
         let Some(credential) = self.credentials.get(wish.credential) else {
@@ -130,16 +139,8 @@ impl Broker {
                 }
                 _ => {}
             }
-            if !wish.expect.is_empty() {
-                let checked = crate::resolve::check_all(
-                    wish.expect,
-                    &observation,
-                    &serde_json::Value::Null,
-                    &[],
-                );
-                if checked.iter().all(|c| c.holds) {
-                    return Ok(Err(LoginEnd::AlreadySignedIn));
-                }
+            if wish.shows_in(&observation) {
+                return Ok(Err(LoginEnd::AlreadySignedIn));
             }
             if Instant::now() >= until {
                 let saw = format!(
@@ -188,6 +189,7 @@ impl Broker {
         wish: &LoginWish<'_>,
     ) -> Result<LoginEnd, BrokerError> {
         let mut probe = first;
+        let shown_before = self.last.as_ref().is_some_and(|o| wish.shows_in(o));
         for _ in 0..4 {
             match self.check_form(bound, &probe, wish.credential).await? {
                 Err(end) => return Ok(end),
@@ -233,7 +235,10 @@ impl Broker {
                     let left = self.has_left_since(&before);
                     self.clear().await?;
                     let saw = self.alert_words().await?;
+                    // A page may keep its form: what the step expects tells, if it came with the answer.
+                    let shown = self.last.as_ref().is_some_and(|o| wish.shows_in(o));
                     match left {
+                        true if shown && !shown_before => LoginEnd::SignedIn,
                         true => LoginEnd::Rejected { saw },
                         false => LoginEnd::NotSent { saw },
                     }

@@ -418,7 +418,7 @@ impl AttemptRun<'_> {
                 }
                 return Err(fault);
             }
-            sleep(Duration::from_millis(60)).await;
+            sleep(POLL).await;
         }
     }
 

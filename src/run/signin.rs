@@ -90,7 +90,8 @@ impl AttemptRun<'_> {
             // The refusal itself is told as what happened beside the step.
             LoginEnd::Stopped => Err(Fault::new(Status::Refused, "login_stopped", "a request of the sign-in was refused")),
             LoginEnd::Captcha => Err(Fault::failed("captcha", "the site shows a CAPTCHA")),
-            LoginEnd::UnsafeForm { why } => Err(Fault::failed("unsafe_form", why)),
+            LoginEnd::UnsafeForm { why } => Err(Fault::failed("unsafe_form", why)
+                .help(format!("where the form is sound all the same, fill it by steps: `fill: <field>` with `credential: {credential}.password`, then `click` its button"))),
             LoginEnd::FocusMoved => Err(Fault::failed("focus_moved", "the page moved the focus while the secret was typed; what was typed was removed again")),
         }
     }

@@ -351,6 +351,11 @@ fn r6_r65_logins_end_with_a_named_outcome() {
     );
     stage.page(
         "*",
+        "/login-stay",
+        &LOGIN.replace("action=/session", "action=/session/stay"),
+    );
+    stage.page(
+        "*",
         "/login-code",
         "<title>Code</title><form method=post action=/session/code><label>Code <input name=code inputmode=numeric maxlength=6 autocomplete=one-time-code></label><button>Verify</button></form>",
     );
@@ -365,7 +370,14 @@ fn r6_r65_logins_end_with_a_named_outcome() {
     credential(&mut lab, &password);
     lab.set("SHOP_TOTP", "JBSWY3DPEHPK3PXP");
     lab.credential("nocode", "http://shop.test", USER, &password);
-    lab.credential("stale", "http://shop.test", USER, "not-the-password-9");
+    for name in ["stale", "wrong"] {
+        lab.credential(
+            name,
+            "http://shop.test",
+            USER,
+            &format!("{name}-password-9"),
+        );
+    }
     let login = |id: &str, start: &str, name: &str, more: &str| {
         lab.scenario(
             id,
@@ -380,6 +392,16 @@ fn r6_r65_logins_end_with_a_named_outcome() {
     login("no-seed", "login-then-code", "nocode", "");
     login("captcha", "captcha", "shop", "");
     login("no-form", "home", "shop", "");
+    login("kept-form", "login-stay", "shop", "");
+    let stays = |id: &str, name: &str, see: &str| {
+        lab.scenario(
+            id,
+            &format!("start: http://shop.test/login-stay\ncredentials: [{name}]\nsteps:\n  - login: {name}\n    timeout: 2s\n    expect: {{ see: {see} }}\nexpect: [ {{ see: {see} }} ]\n"),
+        );
+    };
+    stays("kept-form-told", "shop", "Orders");
+    // What the page showed before is no evidence.
+    stays("kept-form-before", "wrong", "Password");
     lab.scenario(
         "already",
         "start: http://shop.test/home\ncredentials: [shop]\nsteps:\n  - login: shop\n    expect: { see: Orders }\nexpect: [ { see: Orders } ]\n",
@@ -392,6 +414,9 @@ fn r6_r65_logins_end_with_a_named_outcome() {
         ("no-seed", "failed/human_needed"),
         ("captcha", "failed/captcha"),
         ("no-form", "failed/no_form"),
+        ("kept-form", "failed/login_rejected"),
+        ("kept-form-told", "passed/completed"),
+        ("kept-form-before", "failed/login_rejected"),
         ("already", "passed/completed"),
     ]);
     let by = |id: &str| {

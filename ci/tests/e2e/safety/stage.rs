@@ -150,6 +150,8 @@ fn signed_in(password: &str, path: &str, body: &str) -> Response {
         "/code" if given.len() == 6 => redirect("/home"),
         "/to-code" if given == password => redirect("/login-code"),
         "" if given == password => redirect("/home"),
+        // A page that keeps its form.
+        "/stay" if given == password => html(&format!("<title>Shop</title><h1>Orders</h1>{LOGIN}")),
         _ => html(&format!(
             "<title>Sign in</title><p role=alert>Wrong password, not {}</p>{}",
             given.replace('<', "&lt;"),
