@@ -5,6 +5,7 @@ usage: calls.py EVENTS.JSONL [...]
 
 import json
 import math
+import os
 import sys
 
 
@@ -20,7 +21,8 @@ def wilson(passed, of, z=1.959964):
 
 def main(files):
     tasks = {}
-    for name in files:
+    # `latest` leads to a run that is named already.
+    for name in sorted({os.path.realpath(name) for name in files}):
         for line in open(name, encoding="utf-8"):
             event = json.loads(line)
             if not event.get("scenario"):
