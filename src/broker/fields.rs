@@ -43,6 +43,9 @@ impl Broker {
         self.type_over(prepared, text, Pace::Quick).await?;
         let mut notes = Vec::new();
         let mut seen = self.steady_value(prepared).await?;
+        if !same(seen.as_deref(), text) && is_drawn_counter(&prepared.node) {
+            return self.slide(prepared, text).await;
+        }
         if !same(seen.as_deref(), text) {
             // The page's own start-up wiped it, or a framework put its old value back: once more.
             self.type_over(prepared, text, Pace::for_second(text))
@@ -178,8 +181,12 @@ impl Broker {
     async fn slide(&mut self, prepared: &Prepared, text: &str) -> Fit<Vec<String>> {
         let Ok(wanted) = text.trim().parse::<f64>() else {
             return Ok(Err(Unfit::WrongKind {
-                why: format!("a slider takes a number, not \"{text}\""),
+                why: format!("it takes a number, not \"{text}\""),
             }));
+        };
+        let (more, less) = match prepared.node.role.as_str() {
+            "spinbutton" => ("ArrowUp", "ArrowDown"),
+            _ => ("ArrowRight", "ArrowLeft"),
         };
         acts::focus(&self.realm(), &prepared.context, prepared.id).await?;
         let number = |value: Option<String>| value.and_then(|v| v.trim().parse::<f64>().ok());
@@ -189,11 +196,7 @@ impl Broker {
             if (now - wanted).abs() < f64::EPSILON {
                 return Ok(Ok(Vec::new()));
             }
-            let key = if now < wanted {
-                "ArrowRight"
-            } else {
-                "ArrowLeft"
-            };
+            let key = if now < wanted { more } else { less };
             let Some(key) = Key::by_name(key) else { break };
             self.act(&prepared.context, Actions::chord(&[key])).await?;
             let next = number(self.read_value(prepared).await?);
@@ -293,6 +296,11 @@ impl Broker {
             }
         }
     }
+}
+
+/// Some take digits (the parts of a drawn date), others arrow keys alone.
+fn is_drawn_counter(node: &Node) -> bool {
+    node.role == "spinbutton" && is_rich(node)
 }
 
 /// How keys follow each other: all at once, or each when the page shows the one before.

@@ -8,6 +8,7 @@ use crate::text::fold::{fold, fold_case, undecorate, words};
 
 use super::explain::{self, place_of};
 use super::fit::{Fit, fits, role_matches};
+use super::headed;
 use super::{Chooser, MARGIN, Miss, Near, Pick};
 
 /// What is looked for, and how strictly.
@@ -523,6 +524,9 @@ fn scope_matches(observation: &Observation, target: &Target) -> Vec<NodeId> {
         By::Text(text) => (None, Some(text.as_str())),
         By::TestId(_) | By::Css(_) => (None, None),
     };
+    if let (Some("heading"), Some(name)) = (role, name) {
+        return headed::under(observation, name).concat();
+    }
     let places: Vec<(NodeId, &Node, ())> = observation
         .nodes()
         .filter(|(_, n)| match (&target.by, role) {
@@ -542,6 +546,12 @@ fn scope_matches(observation: &Observation, target: &Target) -> Vec<NodeId> {
         exact: false,
     };
     for rung in [Rung::Exact, Rung::Folded, Rung::Plain, Rung::Part] {
+        if rung == Rung::Part && role.is_none() {
+            let sections = headed::one_of_several(observation, name);
+            if !sections.is_empty() {
+                return sections;
+            }
+        }
         let found = hits(observation, &named, &places, rung);
         if !found.is_empty() {
             return ids(found);

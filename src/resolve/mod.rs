@@ -7,6 +7,7 @@ mod expect;
 mod explain;
 mod find;
 mod fit;
+mod headed;
 mod listing;
 #[cfg(test)]
 mod tests;

@@ -106,6 +106,18 @@ fn a_place_in_a_sentence_narrows() {
         ),
         (
             "en",
+            "Click Remove in the row of Anchor",
+            "Click Remove",
+            "row \"Anchor\"",
+        ),
+        (
+            "it",
+            "Clicca Rimuovi nella riga di Anchor",
+            "Click Rimuovi",
+            "row \"Anchor\"",
+        ),
+        (
+            "en",
             "Tick Express in the dialog \"New order\"",
             "Check Express",
             "dialog \"New order\"",

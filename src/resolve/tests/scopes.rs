@@ -110,6 +110,31 @@ fn a_heading_names_its_dialog() {
     );
 }
 
+/// Sections often have a heading and no element that a reader could name.
+#[test]
+fn what_follows_a_heading_is_its_section() {
+    for landmark in [None, Some("main")] {
+        let mut page = Page::default();
+        let outer = landmark.map(|role| page.top(role, ""));
+        page.add(outer, "heading", "Billing");
+        let first = page.add(outer, "button", "Edit");
+        page.add(outer, "heading", "Shipping");
+        let second = page.add(outer, "button", "Edit");
+        let footer = page.top("contentinfo", "");
+        page.add(Some(footer), "link", "Imprint");
+        let page = page.read();
+        for (place, edit) in [
+            ("Billing", first),
+            ("Shipping", second),
+            ("heading \"Shipping\"", second),
+        ] {
+            assert_eq!(click(&page, "Edit", &[place], None), Ok(edit), "{place}");
+        }
+        let outside = click(&page, "Imprint", &["Shipping"], None);
+        assert_eq!(outside, Err(MissKind::NotFound));
+    }
+}
+
 #[test]
 fn a_scope_that_is_not_there_is_said() {
     let mut page = Page::default();

@@ -65,6 +65,7 @@ static SECTIONS: &[&str] = &[
     "directions",
     "keys",
     "inside",
+    "linking",
     "forms",
     "say",
 ];
@@ -100,6 +101,8 @@ pub struct Lexicon {
     pub keys: Vec<(Vec<String>, String)>,
     /// Words before the place a target lies in: "Remove in the row Anchor".
     pub inside: Vec<String>,
+    /// Words between a place and its name: "the row of Anchor".
+    pub linking: Vec<String>,
     pub patterns: Vec<Pattern>,
     pub say: BTreeMap<String, String>,
 }
@@ -173,6 +176,7 @@ impl Lexicon {
         before(&mut self.directions, new.directions);
         before(&mut self.keys, new.keys);
         before(&mut self.inside, new.inside);
+        before(&mut self.linking, new.linking);
         before(&mut self.patterns, new.patterns);
         self.say.extend(new.say);
     }

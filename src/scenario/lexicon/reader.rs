@@ -40,6 +40,7 @@ pub fn read(source: &Arc<Source>, language: &str) -> Result<(Lexicon, Vec<Proble
             "directions" => lexicon.directions = reader.meanings(node, bind_direction),
             "keys" => lexicon.keys = reader.meanings(node, |w| keys::check(w).is_ok()),
             "inside" => lexicon.inside = reader.texts(node),
+            "linking" => lexicon.linking = reader.texts(node),
             "forms" => lexicon.patterns = reader.forms(node),
             "say" => {
                 lexicon.say = reader

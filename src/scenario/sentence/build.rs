@@ -338,7 +338,9 @@ impl Named {
                 if let [filler, rest @ ..] = tokens
                     && !rest.is_empty()
                     && filler.quoted.is_none()
-                    && lexicon.fillers.contains(&filler.word)
+                    && (lexicon.fillers.contains(&filler.word)
+                        || PLACES.contains(&found.as_str())
+                            && lexicon.linking.contains(&filler.word))
                 {
                     tokens = rest;
                 }
