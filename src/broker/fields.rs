@@ -16,8 +16,9 @@ use super::types::{BrokerError, Unfit};
 /// A field that was filled is given so long to show that its page wipes or rewrites it.
 const STEADY: Duration = Duration::from_millis(60);
 /// A page that shows a key late is given so long for it; a text typed that way may be so long.
-const ECHOES_WITHIN: Duration = Duration::from_millis(500);
+const ECHOES_WITHIN: Duration = Duration::from_secs(2);
 const SLOW_TEXT: usize = 60;
+const EMPTYINGS: u32 = 3;
 /// Keys a slider may take to its number.
 const SLIDER_STEPS: u32 = 400;
 
@@ -40,16 +41,21 @@ impl Broker {
         if prepared.node.role == "slider" {
             return self.slide(prepared, text).await;
         }
-        self.type_over(prepared, text, Pace::Quick).await?;
+        self.type_over(prepared, text).await?;
         let mut notes = Vec::new();
         let mut seen = self.steady_value(prepared).await?;
-        if !same(seen.as_deref(), text) && is_drawn_counter(&prepared.node) {
+        let holds = |seen: Option<&str>| seen.is_some_and(|seen| shows(seen, text));
+        if !holds(seen.as_deref()) && is_drawn_counter(&prepared.node) {
             return self.slide(prepared, text).await;
         }
-        if !same(seen.as_deref(), text) {
+        if !holds(seen.as_deref()) {
             // The page's own start-up wiped it, or a framework put its old value back: once more.
-            self.type_over(prepared, text, Pace::for_second(text))
-                .await?;
+            match parts(text).as_slice() {
+                [Part::Keys(keys)] if keys.chars().count() <= SLOW_TEXT => {
+                    self.type_by_key(prepared, keys).await?;
+                }
+                _ => self.type_over(prepared, text).await?,
+            }
             seen = self.steady_value(prepared).await?;
             if same(seen.as_deref(), text) {
                 notes.push("typed again: the page had wiped or changed the first try".into());
@@ -83,43 +89,21 @@ impl Broker {
         &mut self,
         prepared: &Prepared,
         text: &str,
-        pace: Pace,
     ) -> Result<(), BrokerError> {
         if !acts::enter(&self.realm(), &prepared.context, prepared.id).await? {
             // Rich editors put the focus where they want it on a click.
             self.click(prepared).await?.ok();
             acts::select_text(&self.realm(), &prepared.context, prepared.id).await?;
         }
-        let untypable = |e: DriverError| BrokerError::Other(e.to_string());
         let parts = parts(text);
         let (first, rest) = match parts.split_first() {
             Some((Part::Keys(keys), rest)) => (*keys, rest),
             _ => ("", parts.as_slice()),
         };
-        // At the slow pace it is emptied first; keys follow as the page shows each.
-        let (first, later) = match pace {
-            Pace::Quick => (first, ""),
-            Pace::Slow => ("", first),
-        };
         let over = Actions::type_over(first, is_rich(&prepared.node)).map_err(untypable)?;
         self.act(&prepared.context, over).await?;
-        let mut shown = Shown {
-            text: first.to_owned(),
-            echoes: pace == Pace::Slow,
-        };
-        let later = [Part::Keys(later)];
-        for part in later.iter().chain(rest) {
+        for part in rest {
             match part {
-                Part::Keys("") => {}
-                Part::Keys(keys) if pace == Pace::Slow => {
-                    for key in keys.chars() {
-                        self.await_echo(prepared, &mut shown).await?;
-                        let key = key.to_string();
-                        let keys = Actions::text(&key).map_err(untypable)?;
-                        self.act(&prepared.context, keys).await?;
-                        shown.text.push_str(&key);
-                    }
-                }
                 Part::Keys(keys) => {
                     let keys = Actions::text(keys).map_err(untypable)?;
                     self.act(&prepared.context, keys).await?;
@@ -130,26 +114,53 @@ impl Broker {
                     if !acts::insert_text(&realm, &prepared.context, prepared.id, text).await? {
                         return Ok(());
                     }
-                    shown.text.push_str(text);
                 }
             }
         }
         Ok(())
     }
 
-    /// Waits until the page shows what was typed so far. One that shows it in another form never will:
+    /// Each key when the page shows the one before. One that shows them in another form never will:
     /// after one wait in vain there is no other.
-    async fn await_echo(
-        &mut self,
-        prepared: &Prepared,
-        shown: &mut Shown,
-    ) -> Result<(), BrokerError> {
-        let until = Instant::now() + ECHOES_WITHIN;
-        while shown.echoes && self.read_value(prepared).await?.unwrap_or_default() != shown.text {
-            shown.echoes = Instant::now() < until;
-            sleep(Duration::from_millis(10)).await;
+    async fn type_by_key(&mut self, prepared: &Prepared, text: &str) -> Result<(), BrokerError> {
+        acts::enter(&self.realm(), &prepared.context, prepared.id).await?;
+        // What the page still makes of the first try may take the selection away under the key.
+        for _ in 0..EMPTYINGS {
+            let empty = Actions::type_over("", true).map_err(untypable)?;
+            self.act(&prepared.context, empty).await?;
+            if self.comes_to_show(prepared, "").await? {
+                break;
+            }
+        }
+        let mut echoes = true;
+        for (at, key) in text.char_indices() {
+            let key = &text[at..at + key.len_utf8()];
+            let keys = Actions::text(key).map_err(untypable)?;
+            self.act(&prepared.context, keys).await?;
+            let typed = &text[..at + key.len()];
+            echoes = echoes && self.comes_to_show(prepared, typed).await?;
         }
         Ok(())
+    }
+
+    async fn comes_to_show(
+        &mut self,
+        prepared: &Prepared,
+        text: &str,
+    ) -> Result<bool, BrokerError> {
+        let until = Instant::now() + ECHOES_WITHIN;
+        loop {
+            let now = self.read_value(prepared).await?.unwrap_or_default();
+            // A space or a sign is only there to be seen when it is there as typed.
+            let is_sign = |c: char| !c.is_alphanumeric();
+            if now == text || !text.ends_with(is_sign) && formatted(&now, text) {
+                return Ok(true);
+            }
+            if Instant::now() >= until {
+                return Ok(false);
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
     }
 
     /// Date, time, color and range take no typing (keys go into their parts): set and tell the page.
@@ -303,29 +314,8 @@ fn is_drawn_counter(node: &Node) -> bool {
     node.role == "spinbutton" && is_rich(node)
 }
 
-/// How keys follow each other: all at once, or each when the page shows the one before.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Pace {
-    Quick,
-    Slow,
-}
-
-impl Pace {
-    /// A page that hears of keys late lost some of a quick text; a long one would take too long.
-    fn for_second(text: &str) -> Self {
-        if text.chars().count() <= SLOW_TEXT {
-            Self::Slow
-        } else {
-            Self::Quick
-        }
-    }
-}
-
-/// What a field ought to show while it is typed into.
-struct Shown {
-    text: String,
-    /// The page showed every key so far.
-    echoes: bool,
+fn untypable(error: DriverError) -> BrokerError {
+    BrokerError::Other(error.to_string())
 }
 
 /// A piece of a text that is filled in.
@@ -398,6 +388,10 @@ fn shape_of(node: &Node) -> &'static str {
 /// Equal up to what white space in a field can mean.
 fn same(seen: Option<&str>, wanted: &str) -> bool {
     seen.is_some_and(|seen| seen == wanted || fold(seen) == fold(wanted))
+}
+
+fn shows(seen: &str, text: &str) -> bool {
+    same(Some(seen), text) || formatted(seen, text)
 }
 
 /// A page may group digits or add a unit; letters and digits must be the same ones in order, or the

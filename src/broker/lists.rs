@@ -11,7 +11,6 @@ use crate::resolve::{self, Query};
 use crate::scenario::{By, Scope, Target, Verb};
 use crate::text::fold::{fold, fold_case};
 
-use super::fields::Pace;
 use super::hands::{Fit, Prepared};
 use super::session::Broker;
 use super::types::{BrokerError, Primitive, Unfit};
@@ -114,7 +113,7 @@ impl Broker {
                                 point: prepared.point,
                                 node: prepared.node.clone(),
                             };
-                            self.type_over(&field, option, Pace::Quick).await?;
+                            self.type_over(&field, option).await?;
                         }
                     }
                     // Long lists draw their options as they are scrolled.
