@@ -36,6 +36,10 @@ pub struct Cli {
     #[arg(long, value_enum, default_value_t = Colour::Auto, global = true, value_name = "WHEN", help_heading = "Everywhere")]
     pub color: Colour,
 
+    /// Run in the `rehearsal serve` at this address; its owner's token is in REHEARSAL_BROKER_TOKEN. Goes with `run`
+    #[arg(long, value_name = "URL", help_heading = "Everywhere")]
+    pub broker: Option<String>,
+
     #[command(subcommand)]
     pub command: Command,
 }
@@ -227,6 +231,9 @@ pub struct RunArgs {
     /// Suite folder, instead of the nearest one upwards
     #[arg(long, value_name = "DIR", help_heading = "Selection")]
     pub suite: Option<PathBuf>,
+    /// With `--broker`: tell a run that goes on there, or is over, from its first event
+    #[arg(long, value_name = "RUN", help_heading = "Selection")]
+    pub attach: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum, PartialEq, Eq, Default)]

@@ -15,6 +15,8 @@ Examples:
   rehearsal run --dry --var repo=demo         what would be done, without a browser
   rehearsal run --shard 1/3                   a third of the selection, for one of three machines
   rehearsal run --repeat 20 --min-rate 0.9    how often does it pass?
+  rehearsal --broker http://127.0.0.1:8771 run --tag smoke
+                                              in a running `rehearsal serve`
 
 Exit codes: 0 passed, 1 failed, 2 scenario or usage error, 3 environment, 4 refused,
             5 leak found, 6 snapshot pending, 129/130/143 stopped by a signal.

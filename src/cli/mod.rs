@@ -12,6 +12,7 @@ mod known;
 mod logging;
 mod look;
 mod mcp;
+mod remote;
 mod replay;
 mod review;
 mod review_web;
@@ -77,7 +78,14 @@ pub fn main() -> i32 {
     let say = say::Say::new(cli.color);
     match cli.command {
         Command::Init(args) => init::init(&args, &say),
-        Command::Run(args) => with_runtime(run::run(*args, say, cli.verbose)),
+        Command::Run(args) => match cli.broker {
+            Some(broker) => with_runtime(remote::run(*args, &broker, say, cli.verbose)),
+            None => with_runtime(run::run(*args, say, cli.verbose)),
+        },
+        _ if cli.broker.is_some() => say.fail(
+            exit::USAGE,
+            "--broker before the command goes with `run` only",
+        ),
         Command::Check(args) => check::check(&args, &say),
         Command::Accept(args) => accept::accept(&args, &say),
         Command::Review(args) => review::review(&args, say),

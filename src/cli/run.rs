@@ -10,7 +10,7 @@ use crate::agent::{Model, ModelSettings, Tape};
 use crate::event::{Event, What};
 use crate::network::{Authority, Trust, UpstreamProxy};
 use crate::plan::{self, Confirmed, Plan, Shard, Wishes};
-use crate::report::{self, Console, Options, Outputs, Style};
+use crate::report::{self, Console, Files, Options, Style};
 use crate::run::{self, Human, Listener, Mode, Outgoing, RunContext, Stream};
 use crate::scenario::{Selection, Suite};
 use crate::secrets::{Scrubber, Secret, Sources, Vault};
@@ -24,6 +24,12 @@ use super::say::Say;
 use super::settings::Effective;
 
 pub async fn run(args: RunArgs, say: Say, verbose: u8) -> i32 {
+    if args.attach.is_some() {
+        return say.fail(
+            exit::USAGE,
+            "--attach needs a broker: `rehearsal --broker URL run --attach RUN`",
+        );
+    }
     match prepare(&args, &say) {
         Err(code) => code,
         Ok(None) => exit::PASSED,
@@ -344,7 +350,7 @@ fn sources(effective: &Effective, plan: &Plan) -> Sources {
 }
 
 /// The console's side of the event stream.
-struct ConsoleListener(Arc<Mutex<Console<Box<dyn Write + Send>>>>);
+pub(super) struct ConsoleListener(pub(super) Arc<Mutex<Console<Box<dyn Write + Send>>>>);
 
 impl Listener for ConsoleListener {
     fn event(&mut self, event: &Event) {
@@ -356,7 +362,7 @@ impl Listener for ConsoleListener {
 }
 
 /// `--format json`: the journal's lines on standard output.
-struct JsonLines;
+pub(super) struct JsonLines;
 
 impl Listener for JsonLines {
     fn event(&mut self, event: &Event) {
@@ -454,13 +460,12 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
         listeners.push(Box::new(JsonLines));
     }
     let run_folder = folder.path().to_owned();
-    listeners.push(Box::new(JunitKeeper {
-        paths: std::iter::once(run_folder.join("junit.xml"))
+    listeners.push(Box::new(JunitKeeper::new(
+        std::iter::once(run_folder.join("junit.xml"))
             .chain(extra_files.junit.clone())
             .collect(),
-        outgoing: Outgoing::new(&run_folder, &run_scrubber),
-        events: Vec::new(),
-    }));
+        Outgoing::new(&run_folder, &run_scrubber),
+    )));
     let stream = Stream::new(journal, listeners, &run_scrubber);
     let (browser_words, driver_words, notes) = browser_words(&launch, webdriver.as_deref());
     let outgoing = Outgoing::new(&run_folder, &run_scrubber);
@@ -509,52 +514,23 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
             tracing::warn!(?level, "stopped at once");
             return stop.signal().map_or(exit::INTERRUPTED, |signal| signal.exit_code());
         }
-        () = grace_is_over(&stop) => {
+        () = run::grace_is_over(&stop) => {
             say.problem(&Problem::warning("the run did not end within its grace after the signal; what still runs is ended"));
             run::RunEnd::default()
         }
     };
     let stream = said;
-    let events = stream.said();
-    let interrupted = stop.signal();
-    let mut code = report::exit_code(&events);
-    if args.fail_on_flaky
-        && code == exit::PASSED
-        && report::RunReport::fold(&events).counts.flaky > 0
-    {
-        code = exit::FAILED;
-    }
-    if let Some(signal) = interrupted {
-        code = match code {
-            exit::INTERRUPTED => signal.exit_code(),
-            other => exit::gravest([other, signal.exit_code()]),
-        };
-    }
-    if !stream.leaks().is_empty() {
-        code = exit::gravest([code, exit::LEAK]);
-    }
-    let reports = Reports {
+    let reports = Files {
         folder: &run_folder,
         options: &options,
-        extra: &extra_files,
-        outgoing: &outgoing,
+        junit: extra_files.junit.as_deref(),
+        html: extra_files.html.as_deref(),
     };
-    // Once before the end is said, so that the journal and the reports know how it ends.
-    let faults = reports.write(&stream.said());
+    let (code, faults) = reports.conclude(&stream, &outgoing, args.fail_on_flaky, stop.signal());
     for fault in &faults {
-        code = exit::gravest([code, say.fail(exit_of(fault), &fault.to_string())]);
+        say.fail(code, &fault.to_string());
     }
-    stream.run(What::RunFinished {
-        exit: code,
-        interrupted: interrupted.map(|s| s.name().to_owned()),
-    });
     let events = stream.said();
-    let again = reports.write(&events);
-    if faults.is_empty() {
-        for fault in &again {
-            code = exit::gravest([code, say.fail(exit_of(fault), &fault.to_string())]);
-        }
-    }
     console
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -602,138 +578,6 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
     }
 }
 
-/// What runs is ended within this after the first signal; then the reports are written without it.
-const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
-
-async fn grace_is_over(stop: &crate::system::Stop) {
-    stop.asked().await;
-    tokio::time::sleep(GRACE).await;
-}
-
-/// The files at the end of a run, each scanned as bytes before it is written.
-struct Reports<'a> {
-    folder: &'a Path,
-    options: &'a Options,
-    extra: &'a Extra,
-    outgoing: &'a Outgoing,
-}
-
-impl Reports<'_> {
-    /// Writes what can be written; what stood in the way of the rest.
-    fn write(&self, events: &[Event]) -> Vec<store::LeakOrIo> {
-        let mut faults = Vec::new();
-        let mut write = |path: &Path, bytes: &[u8]| {
-            faults.extend(self.outgoing.write(path, bytes).err());
-        };
-        for (name, bytes) in report::render_all(events, &Options::default()) {
-            write(&self.folder.join(&name), &bytes);
-            if name == "junit.xml"
-                && let Some(path) = &self.extra.junit
-            {
-                write(path, &report::junit::render_with(events, self.options));
-            }
-            if name == "report.html"
-                && let Some(path) = &self.extra.html
-            {
-                let base = self.folder.to_owned();
-                let inline = move |file: &str| std::fs::read(base.join(file)).ok();
-                let html = report::html::render_with(
-                    events,
-                    &Options::default(),
-                    report::html::Pictures::Inline(&inline),
-                );
-                write(path, html.as_bytes());
-            }
-        }
-        for (name, text) in tutorial_index(events) {
-            write(&self.folder.join(name), text.as_bytes());
-        }
-        faults
-    }
-
-    /// What is there to be looked at.
-    fn outputs(&self, events: &[Event]) -> Outputs {
-        let at = |name: &str| {
-            let there = self.folder.join(name).is_file();
-            there.then(|| format!("{}/{name}", self.options.run_folder))
-        };
-        let named = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string());
-        Outputs {
-            tutorials: tutorials(events, &self.options.run_folder),
-            journal: at("events.jsonl"),
-            junit: named(&self.extra.junit).or_else(|| at("junit.xml")),
-            html: named(&self.extra.html).or_else(|| at("report.html")),
-            json: at("report.json"),
-        }
-    }
-}
-
-fn exit_of(fault: &store::LeakOrIo) -> i32 {
-    match fault {
-        store::LeakOrIo::Leak { .. } => exit::LEAK,
-        store::LeakOrIo::Store(_) => exit::ENVIRONMENT,
-    }
-}
-
-/// One page over the tutorials of scenarios that wish one, as HTML and Markdown.
-fn tutorial_index(events: &[Event]) -> Vec<(&'static str, String)> {
-    let wished: std::collections::BTreeSet<&str> = events
-        .iter()
-        .filter(|e| e.attempt == 1 && matches!(&e.what, What::ScenarioStarted(s) if s.tutorial))
-        .map(|e| e.scenario.as_str())
-        .collect();
-    let told: Vec<(&str, crate::tutorial::Tutorial)> = wished
-        .into_iter()
-        .map(|id| {
-            let own: Vec<Event> = events
-                .iter()
-                .filter(|e| e.scenario == id)
-                .cloned()
-                .collect();
-            (id, crate::tutorial::curate(&own))
-        })
-        .collect();
-    if told.is_empty() {
-        return Vec::new();
-    }
-    let entries: Vec<crate::tutorial::index::Entry> = told
-        .iter()
-        .map(|(id, tutorial)| crate::tutorial::index::Entry {
-            id,
-            tutorial,
-            folder: id,
-            picture: None,
-        })
-        .collect();
-    let suite = events.iter().find_map(|e| match &e.what {
-        What::RunStarted(run) => Some(run.suite.as_str()),
-        _ => None,
-    });
-    let title = format!("Tutorials of {}", suite.unwrap_or("this suite"));
-    vec![
-        (
-            "tutorials.html",
-            crate::tutorial::index::html(&title, &entries),
-        ),
-        (
-            "tutorials.md",
-            crate::tutorial::index::markdown(&title, &entries),
-        ),
-    ]
-}
-
-/// Tutorials of scenarios that wish one, where they lie.
-fn tutorials(events: &[Event], run_folder: &str) -> Vec<String> {
-    let mut paths: Vec<String> = events
-        .iter()
-        .filter(|e| e.attempt == 1 && matches!(&e.what, What::ScenarioStarted(s) if s.tutorial))
-        .map(|e| format!("{run_folder}/{}/tutorial.md", e.scenario))
-        .collect();
-    paths.sort();
-    paths.dedup();
-    paths
-}
-
 /// Files the person named.
 struct Extra {
     junit: Option<PathBuf>,
@@ -762,13 +606,21 @@ impl Extra {
 
 /// Keeps the JUnit file true while the run goes on: every scenario is in it from the first second,
 /// and it is replaced whole, so that a killed run leaves a valid file.
-struct JunitKeeper {
+pub(super) struct JunitKeeper {
     paths: Vec<PathBuf>,
     outgoing: Outgoing,
     events: Vec<Event>,
 }
 
 impl JunitKeeper {
+    pub(super) fn new(paths: Vec<PathBuf>, outgoing: Outgoing) -> Self {
+        Self {
+            paths,
+            outgoing,
+            events: Vec::new(),
+        }
+    }
+
     fn write(&self, bytes: &[u8]) {
         // A report that can't be kept now is written, and complained about, at the end.
         for path in &self.paths {
@@ -830,7 +682,7 @@ fn browser_words(
     }
 }
 
-fn columns() -> usize {
+pub(super) fn columns() -> usize {
     std::env::var("COLUMNS")
         .ok()
         .and_then(|c| c.parse().ok())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::agent::{Model, ModelSettings, Tape};
 use crate::network::Authority;
-use crate::secrets::{Scrubber, Secret, Sources, Vault};
+use crate::secrets::{Scrubber, Secret, Vault};
 use crate::serve::{Listening, Means, Options, Service, Tokens, state_folder};
 use crate::system::{Stop, Stopper, remove_stale_sessions};
 
@@ -154,7 +154,6 @@ fn means(
         upstream: effective.upstream().map_err(problem)?,
         model: model.map(Arc::new),
         model_key,
-        sources: Arc::new(Sources::new(effective.file.credentials.clone()).vault(vault())),
         credentials: effective.file.credentials.clone(),
         vault,
         viewport: effective.viewport(),
@@ -163,6 +162,9 @@ fn means(
         masks: effective.masks(),
         budget: effective.file.budget.limits(),
         network: effective.network(),
+        volatile: effective.volatile(),
+        jobs: effective.jobs(None),
+        retries: effective.retries(None),
         scrubber,
         stop,
     })

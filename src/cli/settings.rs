@@ -109,6 +109,11 @@ pub struct Effective {
     env: Environment,
 }
 
+/// Whether this is a job of a CI service.
+pub(super) fn in_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|v| !v.is_empty() && v != "false" && v != "0")
+}
+
 impl Effective {
     /// Finds the suite and reads its settings.
     pub fn find(suite: Option<&Path>) -> Result<Self, Vec<Problem>> {
@@ -142,7 +147,7 @@ impl Effective {
         let effective = Self {
             file: Settings::load(&root)?,
             root,
-            ci: std::env::var_os("CI").is_some_and(|v| !v.is_empty() && v != "false" && v != "0"),
+            ci: in_ci(),
             env: Environment::read(Self::env)?,
         };
         match effective.check() {

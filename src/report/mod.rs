@@ -6,6 +6,7 @@
 mod block;
 mod console;
 pub mod exit;
+mod files;
 mod fold;
 pub mod html;
 pub mod json;
@@ -21,6 +22,7 @@ mod sample;
 mod tests;
 
 pub use console::{Console, Outputs, Style};
+pub use files::Files;
 pub use model::RunReport;
 
 use crate::event::Event;

@@ -40,4 +40,4 @@ pub use hold::{Did, Held, House, Meant, Stopped};
 pub use human::Human;
 pub use servers::{FixtureError, Running, Servers};
 pub use settings::{Mode, Outgoing, RunContext};
-pub use suite::{RunEnd, look, run};
+pub use suite::{RunEnd, grace_is_over, look, run};

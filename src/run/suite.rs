@@ -80,6 +80,15 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What runs is ended within this after the first signal; then the reports are written without it.
+const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// Resolves when a run that was asked to stop has had its time.
+pub async fn grace_is_over(stop: &crate::system::Stop) {
+    stop.asked().await;
+    tokio::time::sleep(GRACE).await;
+}
+
 /// Runs a plan to its end, whatever happens; every selected scenario gets a final event.
 pub async fn run(
     plan: Plan,

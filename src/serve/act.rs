@@ -1,6 +1,6 @@
 //! One call's action: a sentence, a step of the language, or a primitive on an offered element.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use crate::broker::Primitive;
@@ -28,7 +28,7 @@ pub struct ActBody {
 }
 
 /// Consent that was given, as the caller presents it.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approval {
     pub id: String,

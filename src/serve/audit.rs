@@ -12,9 +12,12 @@ use serde::Serialize;
 
 use crate::secrets::Scrubber;
 use crate::secrets::private_file;
+use crate::text::{cut, visible};
 
 /// The file is moved aside at this size; one older file is kept.
 const LARGEST: u64 = 4 << 20;
+/// Characters of an approval's id, as a caller wrote it.
+const APPROVAL: usize = 40;
 
 /// One line. Absent parts are left out.
 #[derive(Debug, Default, Serialize)]
@@ -76,11 +79,17 @@ impl Audit {
     /// A line that can't be written is told to the log; the call it is about goes on.
     pub fn write(&self, mut entry: Entry<'_>) {
         let clean = |text: String| self.scrubber.clean(&text).as_str().to_owned();
+        // A caller's own text: cut after it was scrubbed, or half a value would pass.
+        let approval = entry.approval.map(|id| clean(id.to_owned()));
+        let approval = approval.map(|id| cut(&visible(&id), APPROVAL));
         entry.says = entry.says.map(clean);
         entry.why = entry.why.map(clean);
         let line = Line {
             time: crate::system::clock::now_rfc3339(),
-            entry,
+            entry: Entry {
+                approval: approval.as_deref(),
+                ..entry
+            },
         };
         let written = serde_json::to_vec(&line)
             .map_err(io::Error::other)

@@ -8,7 +8,7 @@ use axum::body::Body;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::guard::Doors;
@@ -20,6 +20,8 @@ const CONNECTIONS: usize = 128;
 const HEAD: Duration = Duration::from_secs(10);
 const HEAD_BYTES: usize = 32 << 10;
 const HEADERS: usize = 64;
+/// Calls that are being answered at the end have so long.
+const LAST: Duration = Duration::from_secs(2);
 
 /// Bound and not serving yet.
 pub struct Listening {
@@ -40,12 +42,13 @@ impl Listening {
     }
 }
 
-/// Serves until `stop` resolves; connections end with it.
+/// Serves until `stop` resolves, and then until no connection is left: none holds the service any more.
 pub async fn serve(listening: Listening, service: Arc<Service>, stop: impl Future<Output = ()>) {
     let doors = Doors::new(listening.port(), &service.options.origins);
     let router = router(service, doors);
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     let mut connections = JoinSet::new();
+    let (ending, ended) = watch::channel(false);
     tokio::pin!(stop);
     loop {
         // At the bound new connections wait in the backlog.
@@ -65,17 +68,31 @@ pub async fn serve(listening: Listening, service: Arc<Service>, stop: impl Futur
             continue;
         };
         let router = router.clone();
+        let mut ended = ended.clone();
         connections.spawn(async move {
             let _permit = permit;
             let service = TowerToHyperService::new(Incoming(router));
-            let _ = hyper::server::conn::http1::Builder::new()
+            let connection = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD)
                 .max_buf_size(HEAD_BYTES)
                 .max_headers(HEADERS)
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
+                .serve_connection(TokioIo::new(stream), service);
+            tokio::pin!(connection);
+            // What goes wrong on a connection is its client's to see.
+            tokio::select! {
+                _ = connection.as_mut() => {}
+                _ = ended.changed() => {
+                    connection.as_mut().graceful_shutdown();
+                    let _ = connection.await;
+                }
+            }
         });
+    }
+    let _ = ending.send(true);
+    let all = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(LAST, all).await.is_err() {
+        connections.shutdown().await;
     }
 }
 

@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 
 use crate::secrets::Secret;
 
+use super::client::{Client, ClientError};
 use super::guard::bearer;
 use super::refusal::Refusal;
 use super::service::Service;
@@ -29,19 +30,21 @@ use super::{reply, routes};
 /// The largest answer there is: a page's text and its picture.
 const ANSWER: usize = 64 << 20;
 
-/// A running service and an owner's token for it.
+/// A running service, in an owner's name.
 pub struct Tools {
+    /// Where the service is told to be.
     base: String,
-    token: Secret,
     way: Way,
 }
 
 /// How the service is reached.
-#[derive(Clone)]
 enum Way {
-    Remote(reqwest::Client),
+    Remote(Client),
     /// From within it, through the same routes and their guard.
-    Own(axum::Router),
+    Own {
+        router: axum::Router,
+        token: Secret,
+    },
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -120,10 +123,8 @@ pub struct RunScenario {
 /// What keeps the tools from being offered.
 #[derive(Debug, thiserror::Error)]
 pub enum McpError {
-    #[error("`{0}` is no address of a service; write it as http://127.0.0.1:8771")]
-    Address(String),
-    #[error("the client could not be made: {0}")]
-    Client(#[from] reqwest::Error),
+    #[error(transparent)]
+    Client(#[from] ClientError),
     #[error("the conversation ended badly: {0}")]
     Conversation(String),
 }
@@ -238,18 +239,9 @@ impl ServerHandler for Tools {
 
 impl Tools {
     pub fn new(base: &str, token: Secret) -> Result<Self, McpError> {
-        let address = || McpError::Address(crate::text::visible(base));
-        let url = url::Url::parse(base).map_err(|_| address())?;
-        if url.scheme() != "http" || url.host_str().is_none() || url.path() != "/" {
-            return Err(address());
-        }
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .build()?;
+        let client = Client::new(base, token)?;
         Ok(Self {
-            base: url.as_str().trim_end_matches('/').to_owned(),
-            token,
+            base: client.base().to_owned(),
             way: Way::Remote(client),
         })
     }
@@ -311,56 +303,27 @@ impl Tools {
         body: Option<Value>,
     ) -> Result<Value, ErrorData> {
         let body = body.map(|b| b.to_string());
-        let text = match &self.way {
-            Way::Remote(client) => self.remote(client, method, path, body).await,
-            Way::Own(router) => self.own(router.clone(), method, path, body).await,
+        let answer = match &self.way {
+            Way::Remote(client) => client.ask(method, path, body).await.map(|(_, json)| json),
+            Way::Own { router, token } => self.own(router.clone(), token, method, path, body).await,
         };
-        let failed = |why: String| ErrorData::internal_error(why, None);
-        serde_json::from_str(&text.map_err(failed)?)
-            .map_err(|_| failed("the service's answer is no JSON".into()))
-    }
-
-    async fn remote(
-        &self,
-        client: &reqwest::Client,
-        method: &str,
-        path: &str,
-        body: Option<String>,
-    ) -> Result<String, String> {
-        let method = reqwest::Method::from_bytes(method.as_bytes()).map_err(|e| e.to_string())?;
-        let mut request = client
-            .request(method, format!("{}{path}", self.base))
-            .bearer_auth(self.token.expose());
-        if let Some(body) = body {
-            request = request
-                .header("content-type", "application/json")
-                .body(body);
-        }
-        let response = request.send().await.map_err(|_| {
-            format!(
-                "no service answers at {}; start `rehearsal serve`",
-                self.base
-            )
-        })?;
-        response.text().await.map_err(|e| e.to_string())
+        answer.map_err(|why| ErrorData::internal_error(why, None))
     }
 
     async fn own(
         &self,
         mut router: axum::Router,
+        token: &Secret,
         method: &str,
         path: &str,
         body: Option<String>,
-    ) -> Result<String, String> {
+    ) -> Result<Value, String> {
         let host = self.base.trim_start_matches("http://");
         let request = Request::builder()
             .method(method)
             .uri(path)
             .header(header::HOST, host)
-            .header(
-                header::AUTHORIZATION,
-                format!("Bearer {}", self.token.expose()),
-            )
+            .header(header::AUTHORIZATION, format!("Bearer {}", token.expose()))
             .header(header::CONTENT_TYPE, "application/json")
             .body(Body::from(body.unwrap_or_default()))
             .map_err(|e| e.to_string())?;
@@ -368,7 +331,7 @@ impl Tools {
         let bytes = axum::body::to_bytes(response.into_body(), ANSWER)
             .await
             .map_err(|e| e.to_string())?;
-        String::from_utf8(bytes.into()).map_err(|e| e.to_string())
+        serde_json::from_slice(&bytes).map_err(|_| "the service's answer is no JSON".into())
     }
 
     /// The answer as text, and its picture as a picture.
@@ -430,8 +393,10 @@ pub async fn over_http(
     let tools = move || {
         Ok(Tools {
             base: inside.base.clone(),
-            token: token.duplicate(),
-            way: Way::Own(inside.routes.clone()),
+            way: Way::Own {
+                router: inside.routes.clone(),
+                token: token.duplicate(),
+            },
         })
     };
     // Host and Origin were judged before any route was.

@@ -8,6 +8,7 @@
 mod act;
 mod approver;
 mod audit;
+mod client;
 mod consent;
 mod draft;
 mod guard;
@@ -23,16 +24,20 @@ mod refusal;
 mod reply;
 mod routes;
 mod running;
+mod runs;
 mod service;
 mod session;
 mod tokens;
 mod weigh;
 
+pub use act::Approval;
 pub use audit::Audit;
+pub use client::{Client, ClientError};
 pub use http::{Listening, serve};
 pub use intake::{Handed, IntakeError, Taken, Words, take};
 pub use mcp::{McpError, Tools};
 pub use openapi::document as openapi;
+pub use runs::RunWish;
 pub use service::{Means, Options, Service};
 pub use tokens::{TokenError, Tokens, state_folder};
 

@@ -60,7 +60,10 @@ fn told(method: &str, path: &str) -> (&'static str, Value) {
             "The token of an approved question, once; or `pending`",
             object(&[], json!({})),
         ),
-        ("post", "/revoke-all") => ("Close every session of the owner", object(&[], json!({}))),
+        ("post", "/revoke-all") => (
+            "Close every session of the owner and stop its runs",
+            object(&[], json!({})),
+        ),
         ("post", "/run") => (
             "Run a recipe",
             object(
@@ -94,6 +97,32 @@ fn told(method: &str, path: &str) -> (&'static str, Value) {
                 json!({ "id": text("Its id"), "approval": approval() }),
             ),
         ),
+        ("get", "/runs") => ("The owner's runs", Value::Null),
+        ("post", "/runs") => (
+            "Run scenarios of the suite; answers when the run has begun",
+            object(
+                &[],
+                json!({
+                    "scenarios": texts("Ids, folders or globs; all when none is named"),
+                    "tags": texts("With this tag; `!tag` leaves them out"),
+                    "shard": text("A part of the selection: 1/3"),
+                    "vars": { "type": "object", "additionalProperties": string() },
+                    "confirm": texts("Ids whose declared writes are wanted; the approver is asked"),
+                    "confirm_writes": { "type": "boolean", "description": "The same for all" },
+                    "locked": { "type": "boolean" }, "offline": { "type": "boolean" },
+                    "fresh": { "type": "boolean" },
+                    "jobs": { "type": ["integer", "null"] }, "retries": { "type": ["integer", "null"] },
+                    "repeat": { "type": ["integer", "null"] }, "min_rate": { "type": ["number", "null"] },
+                    "fail_on_flaky": { "type": "boolean" },
+                    "approval": approval(),
+                }),
+            ),
+        ),
+        ("delete", "/runs/{id}") => ("Stop a run; forget one that is over", Value::Null),
+        ("get", "/runs/{id}/events") => (
+            "Every event of a run from the first on, as it comes: a line of JSON each",
+            Value::Null,
+        ),
         ("get", "/approvals/pending") => ("What waits for the approver", Value::Null),
         ("post", "/approvals/{approval}") => (
             "The approver's answer",
@@ -119,6 +148,10 @@ pub fn document() -> Value {
             operation["security"] = json!([{ *who: [] }]);
         }
         let mut names = parameters(path);
+        if path.ends_with("/events") {
+            operation["responses"]["200"]["content"] =
+                json!({ "application/x-ndjson": { "schema": { "type": "string" } } });
+        }
         if path.ends_with("/read") {
             names.push(json!({ "name": "picture", "in": "query", "required": false, "schema": { "type": "boolean", "default": true } }));
         }
@@ -229,6 +262,15 @@ fn answer(method: &str, path: &str) -> Value {
                 &["id", "name", "goal"],
                 json!({ "id": string(), "name": string(), "goal": { "type": ["string", "null"] } })) } }),
         ),
+        ("get", "/runs") => shape(
+            &["runs"],
+            json!({ "runs": { "type": "array", "items": run(json!({})) } }),
+        ),
+        ("post", "/runs") => run(json!({ "ok": { "type": "boolean" } })),
+        ("delete", "/runs/{id}") => shape(
+            &["run", "state"],
+            json!({ "run": string(), "state": { "type": "string", "enum": ["stopping", "forgotten"] } }),
+        ),
         ("get", "/approvals/pending") => shape(
             &["pending"],
             json!({ "pending": { "type": "array", "items": object(
@@ -244,6 +286,23 @@ fn answer(method: &str, path: &str) -> Value {
         ),
         _ => anything,
     }
+}
+
+/// A run that goes on or is over.
+fn run(more: Value) -> Value {
+    let mut properties = json!({
+        "run": text("Its id"), "state": { "type": "string", "enum": ["running", "finished"] },
+        "exit": { "type": ["integer", "null"], "description": "As of `rehearsal run`" },
+        "started": string(), "selected": texts("Ids of scenarios"),
+        "folder": text("Its journal, reports and pictures, on this machine; gone with the run"),
+    });
+    if let (Value::Object(all), Value::Object(more)) = (&mut properties, more) {
+        all.extend(more);
+    }
+    object(
+        &["run", "state", "exit", "started", "selected", "folder"],
+        properties,
+    )
 }
 
 /// A control of the page.

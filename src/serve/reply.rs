@@ -8,6 +8,9 @@ use crate::secrets::Scanner;
 
 use super::refusal::Refusal;
 
+/// Said in the place of what held a value.
+pub const LEAK: &str = r#"{"ok":false,"reason":"leak","error":"the answer held a registered secret and was not sent"}"#;
+
 /// Answers in JSON, looked through before they are sent.
 pub fn answer(scanner: &Scanner, result: Result<Value, Refusal>) -> Response<Body> {
     let (status, mut body) = match result {
@@ -23,8 +26,7 @@ pub fn answer(scanner: &Scanner, result: Result<Value, Refusal>) -> Response<Bod
     let bytes = body.to_string().into_bytes();
     if !scanner.scan_bytes("answer.json", &bytes).is_empty() {
         tracing::error!("an answer held a registered secret and was not sent");
-        let body = json!({ "ok": false, "reason": "leak", "error": "the answer held a registered secret and was not sent" });
-        return json_response(StatusCode::INTERNAL_SERVER_ERROR, body.to_string().into());
+        return json_response(StatusCode::INTERNAL_SERVER_ERROR, LEAK.into());
     }
     json_response(status, bytes)
 }
@@ -32,6 +34,19 @@ pub fn answer(scanner: &Scanner, result: Result<Value, Refusal>) -> Response<Bod
 /// Answers of our own words alone, or with a token of ours: not looked through.
 pub fn plain(body: Value) -> Response<Body> {
     json_response(StatusCode::OK, body.to_string().into())
+}
+
+/// Lines of JSON as they come; whoever makes them looks them through.
+pub fn lines<S>(lines: S) -> Response<Body>
+where
+    S: futures_util::Stream<Item = Result<bytes::Bytes, std::convert::Infallible>> + Send + 'static,
+{
+    let mut response = Response::new(Body::from_stream(lines));
+    let headers = response.headers_mut();
+    let kind = HeaderValue::from_static("application/x-ndjson");
+    headers.insert(header::CONTENT_TYPE, kind);
+    closed(headers);
+    response
 }
 
 fn json_response(status: StatusCode, bytes: Vec<u8>) -> Response<Body> {

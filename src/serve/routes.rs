@@ -18,6 +18,7 @@ use super::act::{ActBody, Approval};
 use super::audit::Entry;
 use super::guard::{self, Doors};
 use super::refusal::Refusal;
+use super::runs::RunWish;
 use super::service::{Drafting, Opening, Service};
 use super::session::{Answer, Ask};
 use super::{approver, mcp, opening, reply};
@@ -47,6 +48,10 @@ pub const ROUTES: &[(&str, &str, &str)] = &[
     ("post", "/mcp", "owner"),
     ("get", "/scenarios", "owner"),
     ("post", "/scenarios/run", "owner"),
+    ("get", "/runs", "owner"),
+    ("post", "/runs", "owner"),
+    ("delete", "/runs/{id}", "owner"),
+    ("get", "/runs/{id}/events", "owner"),
     ("get", "/approvals/pending", "approver"),
     ("post", "/approvals/{approval}", "approver"),
 ];
@@ -83,6 +88,9 @@ fn calls(service: Arc<Service>, doors: (Arc<Service>, Arc<Doors>)) -> Router {
         .route("/draft", post(draft))
         .route("/scenarios", get(scenarios))
         .route("/scenarios/run", post(run_scenario))
+        .route("/runs", get(list_runs).post(start_run))
+        .route("/runs/{id}", delete(end_run))
+        .route("/runs/{id}/events", get(follow))
         .route("/approvals", get(approver::page))
         .route("/approvals/page.js", get(approver::script))
         .route("/approvals/page.css", get(approver::style))
@@ -296,12 +304,11 @@ fn give(service: &Service, owner: &str, session: &str, approval: &str) -> Respon
         ),
         Ok(None) => reply::answer(&service.scanner, Ok(json!({ "status": "pending" }))),
         Err(why) => {
-            let id = crate::text::cut(&crate::text::visible(approval), 40);
             service.common.audit.write(Entry {
                 what: "consent claimed",
                 result: "refused",
                 owner: Some(owner),
-                approval: Some(&id),
+                approval: Some(approval),
                 why: Some(why.to_string()),
                 ..Entry::default()
             });
@@ -364,4 +371,44 @@ async fn run_scenario(
             .await
     })
     .await
+}
+
+async fn list_runs(State(service): Shared, headers: HeaderMap) -> Response<Body> {
+    answered(&service, async {
+        Ok(service.list_runs(&owner(&service, &headers)?))
+    })
+    .await
+}
+
+async fn start_run(State(service): Shared, headers: HeaderMap, request: Request) -> Response<Body> {
+    answered(&service, async {
+        let owner = owner(&service, &headers)?;
+        let wish: RunWish = body(request).await?;
+        service.start_run(&owner, wish).await
+    })
+    .await
+}
+
+async fn end_run(
+    State(service): Shared,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    answered(&service, async {
+        let owner = owner(&service, &headers)?;
+        service.end_run(&owner, &id)
+    })
+    .await
+}
+
+async fn follow(
+    State(service): Shared,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let events = owner(&service, &headers).and_then(|owner| service.follow(&owner, &id));
+    match events {
+        Ok(events) => reply::lines(events),
+        Err(refusal) => reply::answer(&service.scanner, Err(refusal)),
+    }
 }

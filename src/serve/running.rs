@@ -63,7 +63,7 @@ impl Outcome {
 /// keep another's answers back.
 pub async fn run_plan(means: &Means, plan: Plan, inlines: Inlines) -> Result<Outcome, Refusal> {
     if inlines.is_empty() {
-        let sources = means.sources.clone();
+        let sources = Arc::new(means.sources());
         return run_with(means, plan, means.scrubber.clone(), sources).await;
     }
     let scrubber = means.scrubber_of_one_run();

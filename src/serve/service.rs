@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::agent::Model;
 use crate::driver::LaunchSettings;
 use crate::event::Event;
 use crate::network::{Authority, Trust, UpstreamProxy};
-use crate::plan::{self, Confirmed, Wishes};
+use crate::plan::{self, Confirmed, Plan, Planned, Wishes};
 use crate::run::{House, Human, Mode, Outgoing, RunContext, Stream};
-use crate::scenario::{Budget, Lexicons, Mask, NetworkMode, Selection, Suite};
+use crate::scenario::{Budget, Lexicons, Mask, NetworkMode, Pattern, Selection, Suite};
 use crate::secrets::{CredentialSettings, Scanner, Scrubber, Secret, Sources, Vault};
 use crate::store::{Journal, RunFolder};
 use crate::system::Stop;
@@ -28,6 +28,7 @@ use super::opening;
 use super::recipe::{Gate, Inlines, Recipe};
 use super::refusal::Refusal;
 use super::running;
+use super::runs::{self, Runs};
 use super::session::{self, Answer, Ask, Command, Common, Own};
 use super::tokens::{Tokens, hex};
 
@@ -50,8 +51,7 @@ pub struct Means {
     pub upstream: Option<UpstreamProxy>,
     pub model: Option<Arc<Model>>,
     pub model_key: Option<Secret>,
-    pub sources: Arc<Sources>,
-    /// What the sources were made of, for runs that bring secrets of their own.
+    /// What sources are made of.
     pub credentials: BTreeMap<String, CredentialSettings>,
     pub vault: fn() -> Option<Vault>,
     pub viewport: (u32, u32),
@@ -60,6 +60,10 @@ pub struct Means {
     pub masks: Vec<Mask>,
     pub budget: Budget,
     pub network: NetworkMode,
+    pub volatile: Vec<Pattern>,
+    /// Of runs that say none.
+    pub jobs: u32,
+    pub retries: u32,
     pub scrubber: Scrubber,
     pub stop: Stop,
 }
@@ -75,6 +79,11 @@ pub struct Options {
 }
 
 impl Means {
+    /// Environment, vault and commands; a vault that a draft made just now is one of them.
+    pub(super) fn sources(&self) -> Sources {
+        Sources::new(self.credentials.clone()).vault((self.vault)())
+    }
+
     /// The sources, and before them what came with a call.
     pub(super) fn sources_with(&self, inlines: Inlines) -> Sources {
         let given = move |name: &str| {
@@ -112,7 +121,7 @@ impl Means {
             driver_words: "service".into(),
             model_key: self.model_key.as_ref().map(Secret::duplicate),
             suite_root: self.suite_root.clone(),
-            // Nothing that runs here touches the suite's snapshots.
+            // Only what a run of the suite says otherwise touches the suite's snapshots.
             mode: Mode {
                 fresh: true,
                 ..Mode::default()
@@ -133,7 +142,7 @@ impl Means {
             locale: self.locale.clone(),
             time_zone: self.time_zone.clone(),
             masks: self.masks.clone(),
-            volatile: Vec::new(),
+            volatile: self.volatile.clone(),
             budget: self.budget.clone(),
             network: self.network,
             jobs: 1,
@@ -158,7 +167,8 @@ pub struct Service {
     pub(super) tokens: Tokens,
     pub(super) scanner: Scanner,
     pub(super) options: Options,
-    means: Arc<Means>,
+    pub(super) means: Arc<Means>,
+    pub(super) runs: Runs,
     sessions: Mutex<BTreeMap<String, Known>>,
     running: Arc<Semaphore>,
     _folder: tempfile::TempDir,
@@ -189,7 +199,7 @@ impl Service {
             run_id,
             runs.path(),
             means.scrubber.clone(),
-            means.sources.clone(),
+            Arc::new(means.sources()),
         );
         let house = House::new(context, stream, runs);
         let audit = Audit::open(state, means.scrubber.clone()).map_err(|e| other(&e))?;
@@ -208,6 +218,7 @@ impl Service {
             scanner: Scanner::new(&means.scrubber),
             options,
             means: Arc::new(means),
+            runs: Runs::default(),
             sessions: Mutex::new(BTreeMap::new()),
             running: Arc::new(Semaphore::new(RUNS)),
             _folder: folder,
@@ -232,7 +243,7 @@ impl Service {
             let why = format!("a session's name has at most {NAME} characters");
             return Err(Refusal::Malformed(why));
         }
-        let id = random_id()?;
+        let id = random("s")?;
         let planned = opening::planned_session(
             &id,
             &name,
@@ -340,8 +351,9 @@ impl Service {
         Ok(json!({ "closed": id }))
     }
 
-    /// Every session of that owner, and no one else's (R31).
+    /// Every session and every run of that owner, and no one else's (R31).
     pub async fn revoke_all(&self, owner: &str) -> Answer {
+        self.runs.stop_all(owner);
         let gone: Vec<Known> = {
             let mut sessions = self.sessions();
             let ids: Vec<String> = sessions
@@ -362,10 +374,11 @@ impl Service {
         Ok(json!({ "closed": count }))
     }
 
-    /// Ends every session and the browser.
+    /// Ends every session, waits for the runs, which were asked to stop, and ends the browser.
     pub async fn shut_down(self: Arc<Self>) {
         let gone = std::mem::take(&mut *self.sessions());
         futures_util::future::join_all(gone.into_values().map(end)).await;
+        drop(self.running.acquire_many(RUNS as u32).await);
         let Ok(service) = Arc::try_unwrap(self) else {
             return;
         };
@@ -399,7 +412,10 @@ impl Service {
             }));
         }
         let (digest, mode) = (recipe.digest().to_owned(), recipe.mode());
-        let outcome = self.run_one(plan, recipe.into_inlines()).await;
+        let outcome = match self.room() {
+            Ok(permit) => self.run_one(permit, plan, recipe.into_inlines()).await,
+            Err(refusal) => Err(refusal),
+        };
         let result = match &outcome {
             Ok(outcome) if outcome.ok => "ok",
             Ok(_) => "failed",
@@ -427,6 +443,28 @@ impl Service {
 
     /// One scenario of the suite. What it would change is confirmed by the approver, not by the caller.
     pub async fn run_scenario(&self, owner: &str, id: &str, approval: Option<&Approval>) -> Answer {
+        let outcome = self.scenario_outcome(owner, id, approval).await;
+        self.common.audit.write(Entry {
+            what: "scenario",
+            result: match &outcome {
+                Ok(outcome) if outcome.ok => "ok",
+                Ok(_) => "failed",
+                Err(refusal) => refusal.reason(),
+            },
+            owner: Some(owner),
+            approval: approval.map(|a| a.id.as_str()),
+            says: Some(crate::text::cut(&crate::text::visible(id), NAME)),
+            ..Entry::default()
+        });
+        Ok(outcome?.body("live"))
+    }
+
+    async fn scenario_outcome(
+        &self,
+        owner: &str,
+        id: &str,
+        approval: Option<&Approval>,
+    ) -> Result<running::Outcome, Refusal> {
         let suite = Suite::load(&self.means.suite_root);
         let selection = Selection {
             names: vec![id.to_owned()],
@@ -436,9 +474,9 @@ impl Service {
         let ([scenario], []) = (chosen.as_slice(), unknown.as_slice()) else {
             return Err(Refusal::NotFound);
         };
-        let build = |confirm: Vec<String>| {
+        let build = |run_id: String, confirm: Vec<String>| {
             let wishes = Wishes {
-                run_id: crate::store::new_run_id(),
+                run_id,
                 confirm,
                 ..Wishes::default()
             };
@@ -447,43 +485,21 @@ impl Service {
                 Refusal::Malformed(lines.join("\n"))
             })
         };
-        let mut plan = build(Vec::new())?;
-        let needs = plan
+        let asked = build(runs::ASKED.into(), Vec::new())?;
+        let needing: Vec<&Planned> = asked
             .scenarios
             .iter()
-            .find(|p| p.gate == Confirmed::Unconfirmed);
-        if let Some(planned) = needs {
-            let bound = Bound {
-                owner: owner.to_owned(),
-                session: String::new(),
-                action: <sha2::Sha256 as sha2::Digest>::digest(planned.digest.as_bytes()).into(),
-                document: None,
-                target: [0; 32],
-                allow_version: 0,
-            };
-            let mut summary = vec![format!("Run the scenario {}.", planned.id())];
-            for change in &planned.changes {
-                summary.push(format!("It changes: {}", crate::text::visible(change)));
-            }
-            for host in &planned.hosts {
-                summary.push(format!(
-                    "It reaches {}",
-                    crate::text::visible(&host.to_string())
-                ));
-            }
+            .filter(|p| p.gate == Confirmed::Unconfirmed)
+            .collect();
+        let permit = self.room()?;
+        let mut confirm = Vec::new();
+        if !needing.is_empty() {
+            let (summary, bound) = runs::question(owner, &needing);
             self.confirmed(approval, Risk::Scenario, summary, bound)?;
-            plan = build(vec![scenario.id.clone()])?;
+            confirm.push(scenario.id.clone());
         }
-        let outcome = self.run_one(plan, Inlines::new()).await?;
-        self.common.audit.write(Entry {
-            what: "scenario",
-            result: if outcome.ok { "ok" } else { "failed" },
-            owner: Some(owner),
-            approval: approval.map(|a| a.id.as_str()),
-            says: Some(scenario.id.clone()),
-            ..Entry::default()
-        });
-        Ok(outcome.body("live"))
+        let plan = build(crate::store::new_run_id(), confirm)?;
+        self.run_one(permit, plan, Inlines::new()).await
     }
 
     // ---- drafts ----------------------------------------------------------------------------
@@ -538,18 +554,30 @@ impl Service {
     }
 
     /// Outside any session: uses the approval up, or asks for one.
-    fn confirmed(
+    pub(super) fn confirmed(
         &self,
         approval: Option<&Approval>,
         risk: Risk,
         summary: Vec<String>,
         bound: Bound,
     ) -> Result<(), Refusal> {
-        let approvals = &self.common.approvals;
+        let Common {
+            approvals, audit, ..
+        } = &*self.common;
+        let owner = bound.owner.clone();
         if let Some(given) = approval {
             let taken = approvals.take(&given.id, &given.token, &bound);
+            audit.write(Entry {
+                what: "consent used",
+                result: if taken.is_ok() { "ok" } else { "refused" },
+                owner: Some(&owner),
+                approval: Some(&given.id),
+                why: taken.as_ref().err().map(ToString::to_string),
+                ..Entry::default()
+            });
             return taken.map(drop).map_err(|_| Refusal::ConsentInvalid);
         }
+        let says = summary.first().cloned();
         let asked = approvals.ask(Question {
             risk,
             summary,
@@ -558,21 +586,30 @@ impl Service {
             opens: Opens::Nothing,
         });
         let asked = asked.map_err(|e| Refusal::Limit(e.to_string()))?;
+        audit.write(Entry {
+            what: "consent asked",
+            result: "pending",
+            owner: Some(&owner),
+            approval: Some(&asked.approval_id),
+            says,
+            ..Entry::default()
+        });
         Err(Refusal::Consent(Box::new(asked)))
+    }
+
+    /// Room for one more run.
+    pub(super) fn room(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        let room = self.running.clone().try_acquire_owned();
+        room.map_err(|_| Refusal::Limit(format!("{RUNS} runs are going on already; try again")))
     }
 
     /// A run goes to its end although the caller may have gone.
     async fn run_one(
         &self,
-        plan: plan::Plan,
+        permit: OwnedSemaphorePermit,
+        plan: Plan,
         inlines: Inlines,
     ) -> Result<running::Outcome, Refusal> {
-        let busy = || Refusal::Limit(format!("{RUNS} runs are going on already; try again"));
-        let permit = self
-            .running
-            .clone()
-            .try_acquire_owned()
-            .map_err(|_| busy())?;
         let means = self.means.clone();
         let run = tokio::spawn(async move {
             let outcome = running::run_plan(&means, plan, inlines).await;
@@ -618,9 +655,10 @@ async fn within(answer: oneshot::Receiver<Answer>) -> Answer {
     }
 }
 
-fn random_id() -> Result<String, Refusal> {
+/// An id nobody guesses; its first letter tells what it is of.
+pub(super) fn random(kind: &str) -> Result<String, Refusal> {
     let mut bytes = [0u8; 12];
     getrandom::fill(&mut bytes)
         .map_err(|_| Refusal::Environment("this system gives no random numbers".into()))?;
-    Ok(format!("s{}", hex(&bytes)))
+    Ok(format!("{kind}{}", hex(&bytes)))
 }

@@ -459,7 +459,7 @@ impl Turn<'_> {
                 result: "refused",
                 owner: Some(&self.own.owner),
                 session: Some(&self.own.id),
-                approval: Some(&crate::text::cut(&crate::text::visible(&approval.id), 40)),
+                approval: Some(&approval.id),
                 why: Some(why.to_string()),
                 ..Entry::default()
             });

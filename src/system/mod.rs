@@ -15,4 +15,4 @@ pub use child::{ChildSpec, GuardError, Guarded};
 pub use clock::{Clock, boot_time, now_rfc3339};
 pub use find::which;
 pub use folders::{PrivateFolder, remove_stale_sessions};
-pub use signals::{Stop, StopLevel, Stopper};
+pub use signals::{Signal, Stop, StopLevel, Stopper};

@@ -5,4 +5,5 @@ mod doors;
 mod outcome;
 mod recipes;
 mod rig;
+mod runs;
 mod talking;
