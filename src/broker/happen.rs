@@ -43,7 +43,7 @@ impl Broker {
     }
 
     /// The name the site gave a file, as it may be shown and compared.
-    fn shown_name(&self, name: &str) -> String {
+    pub(super) fn shown_name(&self, name: &str) -> String {
         self.scrubber.clean(name).as_str().to_owned()
     }
 

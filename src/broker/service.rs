@@ -3,12 +3,14 @@
 //! Facts are read by attribute in the sandbox; a page can change them, but not so that the digest of
 //! an approved action stays the same.
 
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use crate::page::acts::{self, FormFacts};
+use crate::driver::Downloads;
+use crate::page::acts::{self, DownloadFacts, FormFacts};
 use crate::page::{CallFault, NodeId, ReadError};
 use crate::policy::{HostRule, WriteRule};
 
@@ -40,6 +42,27 @@ impl Broker {
             Err(ReadError::Call(CallFault::Gone(_))) => Err(BrokerError::Stale),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The name under which a link says that its file is to be kept; browsers heed it only where the
+    /// link leads to its page's own origin.
+    pub async fn download_named(&self, id: NodeId) -> Result<Option<String>, BrokerError> {
+        let context = self.document_of(id)?;
+        match acts::download_facts(&self.realm(), &context, id).await {
+            Ok(facts) => Ok(facts.and_then(|f| named(&f)).map(|n| self.shown_name(&n))),
+            Err(ReadError::Call(CallFault::Gone(_))) => Err(BrokerError::Stale),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Files that the running step consents to come into this folder, until they are denied again.
+    pub async fn allow_downloads(&self, folder: &Path) -> Result<(), BrokerError> {
+        let into = Downloads::Folder(folder.to_owned());
+        Ok(self.context.set_downloads(&into).await?)
+    }
+
+    pub async fn deny_downloads(&self) -> Result<(), BrokerError> {
+        Ok(self.context.set_downloads(&Downloads::Deny).await?)
     }
 
     pub fn document_id(&self, id: Option<NodeId>) -> Option<DocumentId> {
@@ -109,4 +132,11 @@ impl Broker {
     pub fn allows(&self, url: &Url) -> bool {
         self.allow.judge(url).is_ok()
     }
+}
+
+fn named(facts: &DownloadFacts) -> Option<String> {
+    let base = Url::parse(&facts.base).ok()?;
+    let leads = base.join(&facts.href).ok()?;
+    let own = leads.origin() == base.origin() || matches!(leads.scheme(), "blob" | "data");
+    (own && !facts.name.is_empty()).then(|| facts.name.clone())
 }

@@ -93,14 +93,8 @@ impl UserContext {
 
     async fn prepare(&self, settings: &ContextSettings) -> Result<(), DriverError> {
         let contexts = json!([self.id]);
-        let behaviour = match &settings.downloads {
-            Downloads::Deny => json!({"type": "denied"}),
-            Downloads::Folder(path) => json!({"type": "allowed", "destinationFolder": path}),
-        };
-        let mut commands = vec![self.send(
-            "browser.setDownloadBehavior",
-            json!({"downloadBehavior": behaviour, "userContexts": contexts}),
-        )];
+        let (method, params) = self.downloading(&settings.downloads);
+        let mut commands = vec![self.send(method, params)];
         if let Some(locale) = &settings.locale {
             commands.push(self.send(
                 "emulation.setLocaleOverride",
@@ -114,6 +108,23 @@ impl UserContext {
             ));
         }
         try_join_all(commands).await.map(drop)
+    }
+
+    /// What pages may do with downloads from now on.
+    pub async fn set_downloads(&self, downloads: &Downloads) -> Result<(), DriverError> {
+        let (method, params) = self.downloading(downloads);
+        self.send(method, params).await.map(drop)
+    }
+
+    fn downloading(&self, downloads: &Downloads) -> (&'static str, Value) {
+        let behaviour = match downloads {
+            Downloads::Deny => json!({"type": "denied"}),
+            Downloads::Folder(path) => json!({"type": "allowed", "destinationFolder": path}),
+        };
+        (
+            "browser.setDownloadBehavior",
+            json!({"downloadBehavior": behaviour, "userContexts": [self.id]}),
+        )
     }
 
     async fn send(&self, method: &'static str, params: Value) -> Result<Value, DriverError> {

@@ -336,6 +336,23 @@ pub async fn form_facts<R: Realm>(
     asked(realm, context, "formFacts", &on(id, [])).await
 }
 
+/// A link that says what its file is called.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct DownloadFacts {
+    pub name: String,
+    pub href: String,
+    /// What a relative `href` starts from.
+    pub base: String,
+}
+
+pub async fn download_facts<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+) -> Result<Option<DownloadFacts>, ReadError> {
+    asked(realm, context, "downloadFacts", &on(id, [])).await
+}
+
 /// The enabled submit button of the element's form (or of the form itself).
 pub async fn submitter<R: Realm>(
     realm: &R,

@@ -4,6 +4,7 @@
 //! reduced to what it means on the page ([`Held::meant`]) and carried out ([`Held::carry_out`]) apart
 //! from that, so that consent can stand between the two.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,10 @@ const SENT_WITHIN: Duration = Duration::from_secs(3);
 const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 /// What a page makes of that answer is seen within this, or it makes nothing of it.
 const SHOWN_WITHIN: Duration = Duration::from_millis(1500);
+/// An act that seems to have come to nothing is watched for so long.
+const TOLD_WITHIN: Duration = Duration::from_millis(700);
+/// A file that was consented to may take so long.
+const DOWNLOADED_WITHIN: Duration = Duration::from_secs(30);
 
 /// The browser that all held pages share.
 pub struct House {
@@ -41,7 +46,7 @@ pub struct House {
 /// One page held open. Nothing of it outlives [`Held::close`].
 pub struct Held<'a> {
     run: AttemptRun<'a>,
-    folder: std::path::PathBuf,
+    folder: PathBuf,
     turn: u32,
 }
 
@@ -73,11 +78,22 @@ impl Meant {
     }
 }
 
+/// What consent opened for one act, beside hosts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Opened {
+    /// Requests were declared ([`Broker::declare`]), so one is waited for.
+    pub requests: bool,
+    /// The name of a file as it was told; it is kept, no other one.
+    pub download: Option<String>,
+}
+
 /// What was done, and what was seen to come of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Did {
     pub change: Option<String>,
     pub notes: Vec<String>,
+    /// Files that were consented to and came; gone with the page.
+    pub files: Vec<PathBuf>,
 }
 
 /// Why it was not done, or was stopped in the middle.
@@ -189,25 +205,57 @@ impl Held<'_> {
         }
     }
 
-    /// Does it once, waits for what it set off, and says what came of it. `approved`: requests were
-    /// opened for it ([`Broker::declare`]), so one is waited for.
-    pub async fn carry_out(&mut self, meant: &Meant, approved: bool) -> Result<Did, Stopped> {
-        let result = match meant {
+    /// Does it once, waits for what it set off, and says what came of it.
+    pub async fn carry_out(&mut self, meant: &Meant, opened: &Opened) -> Result<Did, Stopped> {
+        let folder = match &opened.download {
+            Some(_) => Some(self.open_folder().await?),
+            None => None,
+        };
+        let mut result = match meant {
             Meant::Node {
                 id,
                 primitive,
                 role,
                 name,
-            } => self.on_node(*id, primitive, role, name, approved).await,
+            } => self.on_node(*id, primitive, role, name, opened).await,
             Meant::Step(step) => {
                 let mut step = (**step).clone();
                 step.picture = Some(Picture::Drop);
+                step.download = opened.download.as_deref().map(called);
                 let planned = self.planned(step);
                 self.step(planned).await
             }
         };
+        if let Some(folder) = folder {
+            let denied = self.run.broker.deny_downloads().await;
+            if result.is_ok()
+                && let Err(error) = denied
+            {
+                result = Err(Fault::from(error).into());
+            }
+            match &mut result {
+                Ok(did) => did.files = files_in(&folder),
+                Err(_) => drop(std::fs::remove_dir_all(&folder)),
+            }
+        }
         self.run.broker.go_on();
         result
+    }
+
+    /// A folder of its own for the files of one act.
+    async fn open_folder(&mut self) -> Result<PathBuf, Stopped> {
+        let folder = self.folder.join("downloads").join(self.turn.to_string());
+        let made = std::fs::create_dir_all(&folder).and_then(|()| std::path::absolute(&folder));
+        let folder = made.map_err(|e| {
+            Fault::new(
+                Status::Environment,
+                "output",
+                format!("no folder for the file: {e}"),
+            )
+        })?;
+        let allowed = self.run.broker.allow_downloads(&folder).await;
+        allowed.map_err(Fault::from)?;
+        Ok(folder)
     }
 
     /// Tells what came to light only after the action was over.
@@ -245,6 +293,7 @@ impl Held<'_> {
         Ok(Did {
             change: self.run.broker.effect_in(&mark, &after),
             notes: Vec::new(),
+            files: Vec::new(),
         })
     }
 
@@ -254,36 +303,40 @@ impl Held<'_> {
         primitive: &Primitive,
         role: &str,
         name: &str,
-        approved: bool,
+        opened: &Opened,
     ) -> Result<Did, Stopped> {
-        let step = self.planned(nothing());
+        let mut step = self.planned(nothing());
+        step.step.download = opened.download.as_deref().map(called);
         let sent = self.run.writes_sent;
         self.begin(&step, primitive, role, name);
         self.run.broker.begin_step(&step.step);
         let before = self.run.broker.effect_mark();
         let acted = self.run.on_node(id, role, name, primitive).await;
         let mut settled = self.run.settle(&step).await;
-        if settled.is_ok() && acted.is_ok() && approved {
+        if settled.is_ok() && acted.is_ok() && opened.requests {
             settled = self.sent(&step, &before, sent).await;
         }
         if settled.is_ok() && self.run.writes_sent > sent {
             settled = self.answered(&step, &before).await;
+        }
+        if settled.is_ok() && acted.is_ok() && opened.download.is_some() {
+            settled = self.downloaded(&step).await;
         }
         self.run.broker.end_step();
         // What the act set off is judged even when the act failed: a refusal is graver.
         let result = settled.and(acted);
         self.end(&step, result.as_ref().err());
         let effect = result?;
-        let change = self
-            .run
-            .broker
-            .effect_since(&before)
-            .await
-            .map_err(Fault::from)?;
-        let must_show = matches!(
-            primitive,
-            Primitive::Click | Primitive::Submit | Primitive::Press { .. }
-        );
+        let came = opened.download.is_some() && self.run.broker.download_came();
+        let must_show = !came
+            && matches!(
+                primitive,
+                Primitive::Click | Primitive::Submit | Primitive::Press { .. }
+            );
+        let mut change = self.change(&step, &before, must_show).await?;
+        if came {
+            change.get_or_insert_with(|| "a file came".into());
+        }
         let mut notes = effect.notes;
         if change.is_none() && must_show {
             // What was sent may have changed something that no page shows.
@@ -293,7 +346,45 @@ impl Held<'_> {
             }
             notes.push("its request was answered; nothing was seen to change on the page".into());
         }
-        Ok(Did { change, notes })
+        Ok(Did {
+            change,
+            notes,
+            files: Vec::new(),
+        })
+    }
+
+    /// What changed; what must show something is given a moment, since the browser tells of a file
+    /// only after the page has come to rest.
+    async fn change(
+        &mut self,
+        step: &PlannedStep,
+        before: &Mark,
+        must_show: bool,
+    ) -> Result<Option<String>, Fault> {
+        let until = Instant::now() + TOLD_WITHIN;
+        loop {
+            let change = self.run.broker.effect_since(before).await?;
+            if change.is_some() || !must_show || Instant::now() >= until {
+                return Ok(change);
+            }
+            sleep(Duration::from_millis(50)).await;
+            self.run.judge_happenings(step)?;
+        }
+    }
+
+    /// Waits for the file that was consented to, or for another one in its place.
+    async fn downloaded(&mut self, step: &PlannedStep) -> Result<(), Fault> {
+        let until = Instant::now() + DOWNLOADED_WITHIN;
+        let came =
+            |broker: &Broker| broker.download_came() || !broker.downloads_refused().is_empty();
+        while !came(&self.run.broker) {
+            self.run.judge_happenings(step)?;
+            if Instant::now() >= until || self.run.must_stop() {
+                return Err(Fault::failed("download", "the file did not come"));
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+        self.run.judge_happenings(step)
     }
 
     /// Waits for a request that was approved: a page may send it a moment after the click.
@@ -350,6 +441,30 @@ impl Held<'_> {
     }
 }
 
+/// A file's name as it was told, as a pattern: a value that stands in it as a placeholder is not
+/// written out here.
+fn called(name: &str) -> String {
+    let mut pattern = String::new();
+    let mut rest = name;
+    while let Some((before, after)) = rest.split_once('‹') {
+        let Some((_, behind)) = after.split_once('›') else {
+            break;
+        };
+        pattern.push_str(&crate::text::glob::escape(before));
+        pattern.push('*');
+        rest = behind;
+    }
+    pattern.push_str(&crate::text::glob::escape(rest));
+    pattern
+}
+
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = listed.map(|e| e.path()).filter(|p| p.is_file()).collect();
+    files.sort();
+    files
+}
+
 /// A step for the events of what has no step of its own.
 fn nothing() -> Step {
     Step::unwritten(Act::Wait(crate::scenario::WaitFor::Seconds(Duration::ZERO)))
@@ -399,5 +514,21 @@ fn reduced(step: &Step) -> Result<Option<(Target, Verb, Primitive)>, Fault> {
             Ok(Some((target, phrase.verb, primitive)))
         }
         _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::called;
+    use crate::policy::Glob;
+
+    #[test]
+    fn a_file_s_name_is_a_pattern_for_itself_alone() {
+        let fits = |told: &str, name: &str| Glob::new(&called(told)).matches(name);
+        assert!(fits("Q1*(final)?.csv", "Q1*(final)?.csv"));
+        assert!(!fits("Q1*(final)?.csv", "Q1 other (final)?.csv"));
+        assert!(fits("of ‹shop-user.username›.csv", "of ada-tester.csv"));
+        assert!(!fits("of ‹shop-user.username›.csv", "of ada-tester.exe"));
+        assert!(!fits("‹", "x"));
     }
 }

@@ -36,7 +36,7 @@ mod writeup;
 pub use attempt::Ended;
 pub use cooldown::forget_rejections;
 pub use emit::{Listener, Stream};
-pub use hold::{Did, Held, House, Meant, Stopped};
+pub use hold::{Did, Held, House, Meant, Opened, Stopped};
 pub use human::Human;
 pub use servers::{FixtureError, Running, Servers};
 pub use settings::{Mode, Outgoing, RunContext};

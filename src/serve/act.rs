@@ -27,6 +27,14 @@ pub struct ActBody {
     pub approval: Option<Approval>,
 }
 
+/// Several actions under one consent.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BatchBody {
+    pub actions: Vec<ActBody>,
+    pub approval: Option<Approval>,
+}
+
 /// Consent that was given, as the caller presents it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

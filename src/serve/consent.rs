@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::broker::DocumentId;
+use crate::policy::{HostRule, WriteRule};
 use crate::secrets::Secret;
 
 use super::tokens::{fresh, hash_text, hex, same};
@@ -23,13 +24,14 @@ const PROMPTS_PER_MINUTE: usize = 10;
 const TOKEN: &str = "rhc_";
 
 /// What an action does to the world, gravest first in doubt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
     Credential,
     Submit,
     Post,
     NewHost,
+    Download,
     Scenario,
 }
 
@@ -55,16 +57,19 @@ pub struct Question {
     pub bound: Bound,
     /// What is opened when the action is carried out.
     pub opens: Opens,
+    /// Further actions of the same consent, each good once the one before was carried out.
+    pub then: VecDeque<(Bound, Opens)>,
 }
 
 /// What an approval opens, for its one action.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Opens {
-    Nothing,
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Opens {
     /// These requests, once each.
-    Requests(Vec<crate::policy::WriteRule>),
+    pub requests: Vec<WriteRule>,
     /// This host, for the rest of the session.
-    Host(crate::policy::HostRule),
+    pub host: Option<HostRule>,
+    /// The file of this name.
+    pub download: Option<String>,
 }
 
 /// The answer to the caller that asked.
@@ -279,16 +284,15 @@ impl Approvals {
         }
     }
 
-    /// Uses an approval up. Whatever comes of it, it can't be used again.
+    /// Uses an approval up. Whatever comes of it, it can't be used again; of several actions the first
+    /// that is left is used up, and a refusal takes the rest with it.
     pub fn take(&self, id: &str, token: &str, now_bound: &Bound) -> Result<Opens, Invalid> {
         let now = (self.clock)();
-        let entry = {
-            let mut inner = self.lock();
-            let entry = inner.entries.get(id).ok_or(Invalid::Unknown)?;
-            // Another's guess must not use it up.
-            entry.belongs(&now_bound.owner, &now_bound.session)?;
-            inner.entries.remove(id).ok_or(Invalid::Unknown)?
-        };
+        let mut inner = self.lock();
+        let entry = inner.entries.get(id).ok_or(Invalid::Unknown)?;
+        // Another's guess must not use it up.
+        entry.belongs(&now_bound.owner, &now_bound.session)?;
+        let mut entry = inner.entries.remove(id).ok_or(Invalid::Unknown)?;
         let kept = match &entry.state {
             State::Given(hash) => hash,
             State::Denied => return Err(Invalid::Denied),
@@ -313,7 +317,21 @@ impl Approvals {
         if bound.allow_version != now_bound.allow_version {
             return Err(Invalid::Hosts);
         }
-        Ok(entry.question.opens)
+        let opens = std::mem::take(&mut entry.question.opens);
+        if let Some(next) = entry.question.then.pop_front() {
+            (entry.question.bound, entry.question.opens) = next;
+            inner.entries.insert(id.to_owned(), entry);
+        }
+        Ok(opens)
+    }
+
+    /// What is left of it is worth nothing any more.
+    pub fn withdraw(&self, owner: &str, session: &str, id: &str) {
+        let mut inner = self.lock();
+        let own = |e: &Entry| e.belongs(owner, session).is_ok();
+        if inner.entries.get(id).is_some_and(own) {
+            inner.entries.remove(id);
+        }
     }
 
     /// A session that ends takes its questions with it.

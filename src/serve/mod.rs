@@ -6,8 +6,11 @@
 //! everything it gets back was read through the scrubber; [`reply`] looks through the bytes once more.
 
 mod act;
+mod acting;
 mod approver;
 mod audit;
+mod batch;
+mod bound;
 mod client;
 mod consent;
 mod draft;

@@ -25,20 +25,13 @@ fn told(method: &str, path: &str) -> (&'static str, Value) {
         ("get", "/sessions/{id}/read") => ("Text, controls and a masked picture", Value::Null),
         ("post", "/sessions/{id}/act") => (
             "One action: a sentence, a step, or a primitive on an id of the last read",
+            action(json!({ "approval": approval() })),
+        ),
+        ("post", "/sessions/{id}/batch") => (
+            "Actions of one page under one consent, in their order; the first that does not hold ends them",
             object(
-                &[],
-                json!({
-                    "sentence": text("Click Sign in"),
-                    "step": { "type": "object", "description": "A step of the scenario language" },
-                    "primitive": { "enum": ["click", "fill", "select", "check", "press", "hover", "scroll_to", "submit"] },
-                    "id": text("An id of the last read"),
-                    "text": text("For fill"),
-                    "option": text("For select"),
-                    "keys": text("For press"),
-                    "on": { "type": "boolean" },
-                    "language": text("Of the sentence; en unless said"),
-                    "approval": approval(),
-                }),
+                &["actions"],
+                json!({ "actions": { "type": "array", "items": action(json!({})) }, "approval": approval() }),
             ),
         ),
         ("post", "/sessions/{id}/login") => (
@@ -152,6 +145,18 @@ pub fn document() -> Value {
             operation["responses"]["200"]["content"] =
                 json!({ "application/x-ndjson": { "schema": { "type": "string" } } });
         }
+        if path.ends_with("/batch") {
+            let told = json!({
+                "stopped_at": { "type": "integer", "description": "The action that was not done, from 1" },
+                "done": { "type": "array", "items": acted(json!({})) },
+            });
+            let all = operation["responses"].as_object_mut().into_iter().flatten();
+            for (_, response) in all.filter(|(status, _)| *status != "200") {
+                let schema = &mut response["content"]["application/json"]["schema"];
+                let own = schema["properties"].take();
+                schema["properties"] = and(told.clone(), own);
+            }
+        }
         if path.ends_with("/read") {
             names.push(json!({ "name": "picture", "in": "query", "required": false, "schema": { "type": "boolean", "default": true } }));
         }
@@ -221,12 +226,10 @@ fn answer(method: &str, path: &str) -> Value {
                 "candidates": { "type": "array", "items": candidate() }, "picture": picture(),
             }),
         ),
-        ("post", "/sessions/{id}/act") => shape(
-            &["did", "effect", "notes"],
-            json!({
-                "did": string(), "effect": { "type": ["string", "null"] }, "notes": strings,
-                "sent": strings, "url": string(), "title": string(),
-            }),
+        ("post", "/sessions/{id}/act") => acted(json!({ "ok": { "type": "boolean" } })),
+        ("post", "/sessions/{id}/batch") => shape(
+            &["done"],
+            json!({ "done": { "type": "array", "items": acted(json!({})) } }),
         ),
         ("post", "/sessions/{id}/login") => shape(
             &["outcome"],
@@ -288,20 +291,61 @@ fn answer(method: &str, path: &str) -> Value {
     }
 }
 
+/// What `act` takes.
+fn action(more: Value) -> Value {
+    let properties = json!({
+        "sentence": text("Click Sign in"),
+        "step": { "type": "object", "description": "A step of the scenario language" },
+        "primitive": { "enum": ["click", "fill", "select", "check", "press", "hover", "scroll_to", "submit"] },
+        "id": text("An id of the last read"),
+        "text": text("For fill"),
+        "option": text("For select"),
+        "keys": text("For press"),
+        "on": { "type": "boolean" },
+        "language": text("Of the sentence; en unless said"),
+    });
+    object(&[], and(properties, more))
+}
+
+fn and(properties: Value, more: Value) -> Value {
+    match (properties, more) {
+        (Value::Object(mut all), Value::Object(more)) => {
+            all.extend(more);
+            Value::Object(all)
+        }
+        (properties, _) => properties,
+    }
+}
+
+/// What was done, and what was seen to come of it.
+fn acted(more: Value) -> Value {
+    let strings = json!({ "type": "array", "items": { "type": "string" } });
+    let file = object(
+        &["name", "bytes", "path"],
+        json!({
+            "name": string(), "bytes": { "type": "integer" },
+            "path": text("On this machine; gone with the session"),
+        }),
+    );
+    let properties = json!({
+        "did": string(), "effect": { "type": ["string", "null"] }, "notes": strings,
+        "sent": strings, "url": string(), "title": string(),
+        "files": { "type": "array", "items": file, "description": "Downloads that were consented to" },
+    });
+    object(&["did", "effect", "notes"], and(properties, more))
+}
+
 /// A run that goes on or is over.
 fn run(more: Value) -> Value {
-    let mut properties = json!({
+    let properties = json!({
         "run": text("Its id"), "state": { "type": "string", "enum": ["running", "finished"] },
         "exit": { "type": ["integer", "null"], "description": "As of `rehearsal run`" },
         "started": string(), "selected": texts("Ids of scenarios"),
         "folder": text("Its journal, reports and pictures, on this machine; gone with the run"),
     });
-    if let (Value::Object(all), Value::Object(more)) = (&mut properties, more) {
-        all.extend(more);
-    }
     object(
         &["run", "state", "exit", "started", "selected", "folder"],
-        properties,
+        and(properties, more),
     )
 }
 
@@ -331,15 +375,12 @@ fn picture() -> Value {
 
 fn responses(who: &str, answer: Value) -> Value {
     let refused = |what: &str, more: Value| {
-        let mut properties = json!({
+        let properties = json!({
             "ok": { "type": "boolean", "const": false },
             "reason": text("A stable word"),
             "error": text("What is wrong and how to mend it"),
         });
-        if let (Value::Object(all), Value::Object(more)) = (&mut properties, more) {
-            all.extend(more);
-        }
-        let schema = object(&["ok", "reason", "error"], properties);
+        let schema = object(&["ok", "reason", "error"], and(properties, more));
         json!({ "description": what, "content": { "application/json": { "schema": schema } } })
     };
     let refusal = |what: &str| refused(what, json!({}));

@@ -30,6 +30,15 @@ pub enum Refusal {
         why: String,
         sent: Vec<String>,
     },
+    /// A batch that ended before its end.
+    Batch {
+        /// From 0.
+        at: usize,
+        of: usize,
+        /// What the actions before it were answered.
+        done: Vec<Value>,
+        why: Box<Refusal>,
+    },
     Environment(String),
 }
 
@@ -53,6 +62,7 @@ impl Refusal {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Self::Stopped(..) | Self::Outcome { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Batch { why, .. } => why.status(),
         }
     }
 
@@ -72,6 +82,7 @@ impl Refusal {
             Self::ConsentInvalid => "consent_invalid",
             Self::Stopped(failure, _) => &failure.reason,
             Self::Outcome { .. } => "unknown_outcome",
+            Self::Batch { why, .. } => why.reason(),
             Self::Environment(_) => "environment",
         }
     }
@@ -96,6 +107,9 @@ impl Refusal {
                 "the approval does not hold for this action on this page; ask again".into()
             }
             Self::Stopped(failure, _) => failure.message.clone(),
+            Self::Batch { at, of, why, .. } => {
+                format!("action {} of {of} was not done: {}", at + 1, why.message())
+            }
             Self::Outcome { why, sent } => format!("{} was sent; then: {why}", sent.join(", ")),
         }
     }
@@ -103,6 +117,13 @@ impl Refusal {
     pub fn body(&self) -> Value {
         let mut body = json!({ "ok": false, "reason": self.reason(), "error": self.message() });
         match self {
+            Self::Batch { at, done, why, .. } => {
+                let told = body["error"].take();
+                body = why.body();
+                body["error"] = told;
+                body["stopped_at"] = json!(at + 1);
+                body["done"] = json!(done);
+            }
             Self::Consent(asked) => {
                 body["approval_id"] = json!(asked.approval_id);
                 body["summary"] = json!(asked.summary);

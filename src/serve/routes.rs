@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::scenario::Extract;
 
-use super::act::{ActBody, Approval};
+use super::act::{ActBody, Approval, BatchBody};
 use super::audit::Entry;
 use super::guard::{self, Doors};
 use super::refusal::Refusal;
@@ -38,6 +38,7 @@ pub const ROUTES: &[(&str, &str, &str)] = &[
     ("delete", "/sessions/{id}", "owner"),
     ("get", "/sessions/{id}/read", "owner"),
     ("post", "/sessions/{id}/act", "owner"),
+    ("post", "/sessions/{id}/batch", "owner"),
     ("post", "/sessions/{id}/login", "owner"),
     ("post", "/sessions/{id}/extract", "owner"),
     ("post", "/sessions/{id}/approvals/{approval}/token", "owner"),
@@ -79,6 +80,7 @@ fn calls(service: Arc<Service>, doors: (Arc<Service>, Arc<Doors>)) -> Router {
         .route("/sessions/{id}", delete(close))
         .route("/sessions/{id}/read", get(read))
         .route("/sessions/{id}/act", post(act))
+        .route("/sessions/{id}/batch", post(batch))
         .route("/sessions/{id}/login", post(login))
         .route("/sessions/{id}/extract", post(extract))
         .route("/sessions/{id}/approvals/{approval}/token", post(claim))
@@ -211,6 +213,20 @@ async fn act(
         let owner = holder(&service, &headers, &id)?;
         let wish: ActBody = body(request).await?;
         service.call(&owner, &id, Ask::Act(Box::new(wish))).await
+    })
+    .await
+}
+
+async fn batch(
+    State(service): Shared,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    request: Request,
+) -> Response<Body> {
+    answered(&service, async {
+        let owner = holder(&service, &headers, &id)?;
+        let wish: BatchBody = body(request).await?;
+        service.call(&owner, &id, Ask::Batch(wish)).await
     })
     .await
 }

@@ -583,7 +583,8 @@ impl Service {
             summary,
             picture: None,
             bound,
-            opens: Opens::Nothing,
+            opens: Opens::default(),
+            then: Default::default(),
         });
         let asked = asked.map_err(|e| Refusal::Limit(e.to_string()))?;
         audit.write(Entry {

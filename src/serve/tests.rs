@@ -34,7 +34,8 @@ fn question() -> Question {
         summary: vec!["Click button \"Pay\".".into()],
         picture: Some(b"png".to_vec()),
         bound: bound(),
-        opens: Opens::Nothing,
+        opens: Opens::default(),
+        then: Default::default(),
     }
 }
 
@@ -61,7 +62,7 @@ fn r80_a_token_is_opaque_and_works_once() {
     let (_, other) = approved(&approvals);
     assert!(token.starts_with("rhc_") && token.len() == 47, "{token}");
     assert_ne!(token, other);
-    assert_eq!(approvals.take(&id, &token, &bound()), Ok(Opens::Nothing));
+    assert_eq!(approvals.take(&id, &token, &bound()), Ok(Opens::default()));
     let again = approvals.take(&id, &token, &bound());
     assert_eq!(again, Err(Invalid::Unknown));
 }
@@ -156,6 +157,69 @@ fn undecided_and_denied_open_nothing_and_a_restart_forgets() {
     approvals.forget_session("s1");
     let taken = approvals.take(&id, &token, &bound());
     assert_eq!(taken, Err(Invalid::Unknown));
+}
+
+#[test]
+fn r33_actions_of_one_consent_are_used_up_in_their_order() {
+    let action = |number: u8| Bound {
+        action: [number; 32],
+        ..bound()
+    };
+    let opens = |name: &str| Opens {
+        download: Some(name.to_owned()),
+        ..Opens::default()
+    };
+    let given = |approvals: &Approvals| {
+        let whole = Question {
+            bound: action(1),
+            opens: opens("1"),
+            then: [(action(2), opens("2")), (action(3), opens("3"))].into(),
+            ..question()
+        };
+        let id = approvals.ask(whole).expect("asked").approval_id;
+        assert!(approvals.decide(&id, true));
+        let token = approvals.claim("ada", "s1", &id);
+        let token = token.expect("valid").expect("approved");
+        (id, token.expose().to_owned())
+    };
+    let (approvals, _) = clocked();
+    let (id, token) = given(&approvals);
+    for number in 1..=3 {
+        let taken = approvals.take(&id, &token, &action(number));
+        assert_eq!(taken, Ok(opens(&number.to_string())));
+    }
+    let again = approvals.take(&id, &token, &action(3));
+    assert_eq!(again, Err(Invalid::Unknown));
+    // One out of its turn ends all that is left; and so does a page that changed in the middle.
+    type Spoil = (fn(&mut Bound), Invalid);
+    let spoils: [Spoil; 3] = [
+        (|b| b.action = [3; 32], Invalid::Action),
+        (|b| b.action = [1; 32], Invalid::Action),
+        (|b| b.target[0] ^= 1, Invalid::Page),
+    ];
+    for (spoil, why) in spoils {
+        let (id, token) = given(&approvals);
+        assert!(approvals.take(&id, &token, &action(1)).is_ok());
+        let mut second = action(2);
+        spoil(&mut second);
+        assert_eq!(approvals.take(&id, &token, &second), Err(why));
+        let rest = approvals.take(&id, &token, &action(2));
+        assert_eq!(rest, Err(Invalid::Unknown));
+    }
+    // Given up halfway, by its owner alone.
+    let (id, token) = given(&approvals);
+    approvals.withdraw("bob", "s1", &id);
+    assert!(approvals.take(&id, &token, &action(1)).is_ok());
+    approvals.withdraw("ada", "s1", &id);
+    let rest = approvals.take(&id, &token, &action(2));
+    assert_eq!(rest, Err(Invalid::Unknown));
+    // A token used late: the gate's time is that of all its actions.
+    let (approvals, now) = clocked();
+    let (id, token) = given(&approvals);
+    assert!(approvals.take(&id, &token, &action(1)).is_ok());
+    now.fetch_add(120, Ordering::SeqCst);
+    let late = approvals.take(&id, &token, &action(2));
+    assert_eq!(late, Err(Invalid::Expired));
 }
 
 #[test]

@@ -1,18 +1,17 @@
-//! What an action would do, from facts and never from labels' meaning, and what consent is bound to.
+//! What an action would do, from facts and never from labels' meaning.
 
-use sha2::{Digest, Sha256};
 use url::Url;
 
 use crate::broker::{BrokerError, Primitive};
 use crate::event::Blocked;
+use crate::page::Observation;
 use crate::page::acts::{FormFacts, FormField};
-use crate::page::{NodeId, Observation};
 use crate::policy::{HostRule, RequestPattern, Scheme, WriteRule};
-use crate::resolve::describe;
 use crate::run::{Held, Meant};
 use crate::scenario::Act;
 use crate::text::{cut, visible};
 
+use super::bound::{Hash, Place, action_digest, target_digest};
 use super::consent::{Bound, Opens, Risk};
 
 /// More fields of a form than these are counted, not shown.
@@ -21,6 +20,8 @@ const FIELDS: usize = 30;
 /// An action with what it is known to do before it is done.
 pub struct Weighed {
     pub bound: Bound,
+    /// The form that holds the element.
+    pub form: Option<FormFacts>,
     /// `None`: nothing that needs consent; the live gate stops what was not foreseen.
     pub need: Option<Need>,
 }
@@ -42,6 +43,7 @@ pub async fn weigh(
     held: &mut Held<'_>,
     meant: &Meant,
     caller: Caller<'_>,
+    place: &Place,
 ) -> Result<Weighed, BrokerError> {
     let observation = held.broker().last().unwrap_or_default();
     let node = match meant {
@@ -55,13 +57,22 @@ pub async fn weigh(
     let bound = Bound {
         owner: caller.owner.to_owned(),
         session: caller.session.to_owned(),
-        action: action_digest(meant, form.as_ref()),
+        action: action_digest(meant, form.as_ref(), place),
         document: held.broker().document_id(node),
-        target: target_digest(&observation, node, form.as_ref()),
+        target: target_digest(&observation, node, form.as_ref(), place),
         allow_version: held.broker().allow_version(),
     };
-    let need = need(held, meant, &observation, form.as_ref());
-    Ok(Weighed { bound, need })
+    let mut need = need(held, meant, &observation, form.as_ref(), place);
+    if let Meant::Node {
+        id,
+        primitive: Primitive::Click,
+        ..
+    } = meant
+        && let Some(name) = held.broker().download_named(*id).await?
+    {
+        need = Some(with_download(need, meant, &name));
+    }
+    Ok(Weighed { bound, form, need })
 }
 
 fn need(
@@ -69,6 +80,7 @@ fn need(
     meant: &Meant,
     observation: &Observation,
     form: Option<&FormFacts>,
+    place: &Place,
 ) -> Option<Need> {
     let at = format!("On {}", shown(&observation.url));
     let first = format!("{}.", visible(&cut(&meant.says(), 300)));
@@ -102,7 +114,7 @@ fn need(
             if !submits {
                 return None;
             }
-            submission(held, form, vec![first, at])
+            submission(held, form, vec![first, at], place)
         }
     }
 }
@@ -125,7 +137,10 @@ fn new_host(held: &mut Held<'_>, url: &Url, mut lines: Vec<String>) -> Option<Ne
     Some(Need {
         risk: Risk::NewHost,
         lines,
-        opens: Opens::Host(rule),
+        opens: Opens {
+            host: Some(rule),
+            ..Opens::default()
+        },
     })
 }
 
@@ -140,7 +155,12 @@ pub fn host_rule(url: &Url) -> Option<HostRule> {
     Some(if literal { rule.private() } else { rule })
 }
 
-fn submission(held: &mut Held<'_>, form: &FormFacts, mut lines: Vec<String>) -> Option<Need> {
+fn submission(
+    held: &mut Held<'_>,
+    form: &FormFacts,
+    mut lines: Vec<String>,
+    place: &Place,
+) -> Option<Need> {
     let method = method(form);
     if method == "DIALOG" {
         return None;
@@ -150,17 +170,17 @@ fn submission(held: &mut Held<'_>, form: &FormFacts, mut lines: Vec<String>) -> 
         return Some(Need {
             risk: Risk::Submit,
             lines,
-            opens: Opens::Nothing,
+            opens: Opens::default(),
         });
     };
     if let Some(need) = new_host(held, &url, lines.clone()) {
         return Some(need);
     }
     lines.push(format!("Sends a form: {method} {}.", shown(url.as_str())));
-    lines.extend(fields(&form.fields));
-    let opens = match rule(&method, &url) {
-        Some(rule) => Opens::Requests(vec![rule]),
-        None => Opens::Nothing,
+    lines.extend(fields(form, place));
+    let opens = Opens {
+        requests: rule(&method, &url).into_iter().collect(),
+        ..Opens::default()
     };
     Some(Need {
         risk: Risk::Submit,
@@ -170,8 +190,9 @@ fn submission(held: &mut Held<'_>, form: &FormFacts, mut lines: Vec<String>) -> 
 }
 
 /// The values about to be sent, in the order of the form; secret ones by their name only.
-fn fields(fields: &[FormField]) -> Vec<String> {
-    let sent: Vec<&FormField> = fields
+fn fields(form: &FormFacts, place: &Place) -> Vec<String> {
+    let sent: Vec<&FormField> = form
+        .fields
         .iter()
         .filter(|f| !matches!(f.r#type.as_str(), "button" | "submit" | "reset" | "image"))
         .collect();
@@ -180,6 +201,9 @@ fn fields(fields: &[FormField]) -> Vec<String> {
     }
     let line = |field: &&FormField| {
         let name = visible(&cut(&field.name, 60));
+        if let Some(by) = place.sets(form, &field.name) {
+            return format!("{name}: as action {by} leaves it");
+        }
         match (field.secret, field.filled, field.r#type.as_str()) {
             (true, true, _) => format!("{name}: a secret"),
             (true, false, _) => format!("{name}: empty"),
@@ -215,7 +239,10 @@ pub fn stopped_write(meant: &Meant, blocked: &Blocked) -> Option<Need> {
             ),
             "What it sends with it is unknown: the page's script makes it up.".into(),
         ],
-        opens: Opens::Requests(vec![rule]),
+        opens: Opens {
+            requests: vec![rule],
+            ..Opens::default()
+        },
     })
 }
 
@@ -232,8 +259,26 @@ pub fn stopped_host(meant: &Meant, url: &Url) -> Option<Need> {
             ),
             "Adds this host to what this session may reach.".into(),
         ],
-        opens: Opens::Host(rule),
+        opens: Opens {
+            host: Some(rule),
+            ..Opens::default()
+        },
     })
+}
+
+/// A file it is known to offer: asked for together with whatever else it needs.
+pub fn with_download(need: Option<Need>, meant: &Meant, name: &str) -> Need {
+    let mut need = need.unwrap_or_else(|| Need {
+        risk: Risk::Download,
+        lines: vec![format!("{}.", visible(&cut(&meant.says(), 300)))],
+        opens: Opens::default(),
+    });
+    need.lines.push(format!(
+        "Downloads the file \"{}\" and hands it to the caller.",
+        visible(&cut(name, 200))
+    ));
+    need.opens.download = Some(name.to_owned());
+    need
 }
 
 /// One request, once: exactly this method, host and path.
@@ -253,7 +298,7 @@ fn rule(method: &str, url: &Url) -> Option<WriteRule> {
     })
 }
 
-fn method(form: &FormFacts) -> String {
+pub fn method(form: &FormFacts) -> String {
     let own = form.submits.then_some(form.submitter.formmethod.as_deref());
     let written = own.flatten().or(form.method.as_deref()).unwrap_or("get");
     match written.trim().to_ascii_uppercase().as_str() {
@@ -264,7 +309,7 @@ fn method(form: &FormFacts) -> String {
     }
 }
 
-fn destination(form: &FormFacts) -> Option<Url> {
+pub fn destination(form: &FormFacts) -> Option<Url> {
     let own = form.submits.then_some(form.submitter.formaction.as_deref());
     let written = own.flatten().or(form.action.as_deref()).unwrap_or("");
     let base = Url::parse(&form.base).ok()?;
@@ -273,127 +318,6 @@ fn destination(form: &FormFacts) -> Option<Url> {
 
 fn shown(address: &str) -> String {
     visible(&crate::page::shown_address(address))
-}
-
-// ---- digests -------------------------------------------------------------------------------
-
-/// Length before each part, so that no two lists of parts run together.
-struct Hash(Sha256);
-
-impl Hash {
-    fn new(what: &str) -> Self {
-        let mut hash = Self(Sha256::new());
-        hash.add(what);
-        hash
-    }
-
-    fn add(&mut self, part: &str) {
-        self.0.update((part.len() as u64).to_le_bytes());
-        self.0.update(part.as_bytes());
-    }
-
-    fn end(self) -> [u8; 32] {
-        self.0.finalize().into()
-    }
-}
-
-/// Verb, values, element and where it sends. Values are hashed, never kept.
-fn action_digest(meant: &Meant, form: Option<&FormFacts>) -> [u8; 32] {
-    let mut hash = Hash::new("action");
-    match meant {
-        Meant::Node {
-            primitive,
-            role,
-            name,
-            ..
-        } => {
-            hash.add(&format!("{primitive:?}"));
-            hash.add(role);
-            hash.add(name);
-        }
-        Meant::Step(step) => hash.add(&format!("{:?}", step.act)),
-    }
-    if let Some(form) = form {
-        hash.add(&method(form));
-        hash.add(destination(form).as_ref().map_or("unknown", Url::as_str));
-        hash.add(form.enctype.as_deref().unwrap_or(""));
-    }
-    hash.end()
-}
-
-/// The element, where it stands, the dialog around it and its form with the values in it
-/// (security.md 4.3). Classes, styles, ids and everything outside form and dialog don't count.
-fn target_digest(
-    observation: &Observation,
-    node: Option<NodeId>,
-    form: Option<&FormFacts>,
-) -> [u8; 32] {
-    let mut hash = Hash::new("target");
-    let Some((id, node)) = node.and_then(|id| Some((id, observation.node(id)?))) else {
-        return hash.end();
-    };
-    for part in signature(observation, id) {
-        hash.add(&part);
-    }
-    hash.add(&format!("{:?}", node.states));
-    let dialog = observation
-        .ancestors(id)
-        .find(|(_, up)| matches!(up.role.as_str(), "dialog" | "alertdialog"));
-    if let Some((dialog, _)) = dialog {
-        hash.add(observation.text_of(dialog));
-    }
-    if let Some(form) = form {
-        hash.add(&format!("{form:?}"));
-    }
-    hash.end()
-}
-
-/// What makes an element the same one in the next read.
-fn signature(observation: &Observation, id: NodeId) -> Vec<String> {
-    let Some(node) = observation.node(id) else {
-        return Vec::new();
-    };
-    let rounded = |n: f64| (n / 8.0).round() as i64;
-    // Relative to what it stands in: scrolling moves both, a page that rearranges itself doesn't.
-    let holder = observation.ancestors(id).find_map(|(_, up)| up.rect);
-    let place = node.rect.map_or_else(String::new, |r| {
-        let (x, y) = holder.map_or((0.0, 0.0), |h| (r.x - h.x, r.y - h.y));
-        format!(
-            "{} {} {} {}",
-            rounded(x),
-            rounded(y),
-            rounded(r.width),
-            rounded(r.height)
-        )
-    });
-    let mut parts = vec![
-        id.document.to_string(),
-        node.role.clone(),
-        node.name.clone(),
-        node.tag.clone(),
-        node.input_type.clone().unwrap_or_default(),
-        node.href.clone().unwrap_or_default(),
-        place,
-    ];
-    parts.extend(
-        observation
-            .ancestors(id)
-            .filter(|(_, up)| !up.name.is_empty())
-            .map(|(_, up)| describe(&up.role, &up.name)),
-    );
-    parts
-}
-
-/// The element of an earlier read in a later one; `None` when it is not there once.
-pub fn same_element(before: &Observation, id: NodeId, after: &Observation) -> Option<NodeId> {
-    let wanted = signature(before, id);
-    let mut fits = after
-        .nodes()
-        .filter(|(other, _)| signature(after, *other) == wanted);
-    match (fits.next(), fits.next()) {
-        (Some((found, _)), None) => Some(found),
-        _ => None,
-    }
 }
 
 /// For a sign-in: which credential, where, on which page.
@@ -429,10 +353,11 @@ pub async fn weigh_login(
             format!("It is filled at {} only.", visible(&origin)),
             format!("On {}", shown(&observation.url)),
         ],
-        opens: Opens::Nothing,
+        opens: Opens::default(),
     };
     Ok(Weighed {
         bound,
+        form: None,
         need: Some(need),
     })
 }

@@ -4,7 +4,7 @@ globalThis.__rehearsal = {
   version: VERSION,
   read, frameWindows, suspects, adopt,
   prepare, throughFrame, element, elements, windowAt, scrollers, scrollBy, scrollTo, scrollIntoView, quietSince, settled, twoFrames,
-  focus, hasFocus, insertText, enter, leaveField, selectText, setValue, readBack, selectOption, checkedState, formFacts, submitterOf, protect, heldFields, clearProtected,
+  focus, hasFocus, insertText, enter, leaveField, selectText, setValue, readBack, selectOption, checkedState, formFacts, downloadFacts, submitterOf, protect, heldFields, clearProtected,
   rectangles, contentOffset, pose, release, cover, guard,
   query, extract, fingerprint, probe, signInButton, holdBack,
 };

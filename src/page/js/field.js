@@ -133,6 +133,12 @@ function formFacts(generation, index) {
   }
   return pack(facts);
 }
+// A link whose own `download` names the file, and where it leads; null for every other element.
+function downloadFacts(generation, index) {
+  const found = held(generation, index).element;
+  const link = found && closest(found, 'a[href][download]');
+  return pack(link ? { name: attribute(link, 'download'), href: attribute(link, 'href'), base: String(getter(Node.prototype, 'baseURI').call(link)) } : null);
+}
 // Tells two values apart without giving either away; nothing at all for secret fields.
 function fieldDigest(field, tag) {
   if (!NATIVE_FIELDS.has(tag) || isSecretField(field)) return '';
