@@ -1,7 +1,8 @@
 //! `rehearsal draft`: a scenario out of free text. Credentials in it go to the vault and nowhere else.
 
+use std::fs::File;
 use std::io::{BufRead, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
@@ -19,8 +20,15 @@ pub fn draft(args: &DraftArgs, say: &Say) -> i32 {
     let mut text = Zeroizing::new(String::new());
     let read = std::io::stdin()
         .lock()
-        .take(LONGEST)
+        .take(LONGEST + 1)
         .read_to_string(&mut text);
+    if read.as_ref().is_ok_and(|n| *n as u64 > LONGEST) {
+        let why = format!(
+            "the text is longer than {} KiB; say it in fewer words",
+            LONGEST >> 10
+        );
+        return say.fail(exit::USAGE, &why);
+    }
     if read.is_err() || text.trim().is_empty() {
         return say.fail(
             exit::USAGE,
@@ -35,26 +43,52 @@ pub fn draft(args: &DraftArgs, say: &Say) -> i32 {
     let Some(yaml) = taken.scenario() else {
         return say.fail(exit::USAGE, "the text names no site; add its address");
     };
+    // And a draft that can't be written must not leave a credential behind.
+    let mut draft = match args.out.as_deref().map(Draft::create).transpose() {
+        Ok(draft) => draft,
+        Err(why) => return say.fail(exit::ENVIRONMENT, &why),
+    };
     if let Some(handed) = &taken.credential
         && let Err((code, why)) = keep(handed)
     {
+        if let Some(draft) = draft {
+            draft.remove();
+        }
         return say.fail(code, &why);
     }
-    match &args.out {
+    match &mut draft {
         None => say.line(yaml.trim_end()),
-        Some(path) => {
-            let written = std::fs::OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(path)
-                .and_then(|mut file| file.write_all(yaml.as_bytes()));
-            if let Err(error) = written {
-                let why = format!("{}: {error}", path.display());
+        Some(draft) => {
+            if let Err(why) = draft.write(&yaml) {
                 return say.fail(exit::ENVIRONMENT, &why);
             }
         }
     }
     exit::PASSED
+}
+
+/// The file a draft is written to; it was not there before.
+struct Draft<'a> {
+    path: &'a Path,
+    file: File,
+}
+
+impl<'a> Draft<'a> {
+    fn create(path: &'a Path) -> Result<Self, String> {
+        let file = File::options().write(true).create_new(true).open(path);
+        let file = file.map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(Self { path, file })
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), String> {
+        let written = self.file.write_all(text.as_bytes());
+        written.map_err(|e| format!("{}: {e}", self.path.display()))
+    }
+
+    /// Nothing was drafted.
+    fn remove(self) {
+        let _ = std::fs::remove_file(self.path);
+    }
 }
 
 /// Kept after a yes at the terminal. Without one nothing is kept and nothing is drafted.

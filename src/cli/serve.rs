@@ -107,9 +107,12 @@ async fn listen(args: ServeArgs, say: Say, state: PathBuf) -> i32 {
     let asked = async move {
         asked.asked().await;
     };
-    crate::serve::serve(listening, service.clone(), asked).await;
+    let whole = async {
+        crate::serve::serve(listening, service.clone(), asked).await;
+        service.shut_down().await;
+    };
     tokio::select! {
-        () = service.shut_down() => {}
+        () = whole => {}
         // A second signal: whatever still runs dies with its guards when we leave.
         _ = stop.now() => {}
     }

@@ -115,6 +115,7 @@ mod tests {
         "no_lock",
         "no_model",
         "not_started",
+        "output",
         "refuted",
         "repeated",
         "unanswered",

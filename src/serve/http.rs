@@ -20,8 +20,8 @@ const CONNECTIONS: usize = 128;
 const HEAD: Duration = Duration::from_secs(10);
 const HEAD_BYTES: usize = 32 << 10;
 const HEADERS: usize = 64;
-/// Calls that are being answered at the end have so long.
-const LAST: Duration = Duration::from_secs(2);
+/// Calls that are being answered at the end have so long: whoever follows a run hears how it ended.
+const LAST: Duration = Duration::from_secs(10);
 
 /// Bound and not serving yet.
 pub struct Listening {

@@ -167,6 +167,23 @@ impl Service {
     /// Starts a run and answers at once. Writes the caller confirmed wait for the approver's yes;
     /// those nobody confirmed are refused in the run, as on the command line.
     pub async fn start_run(&self, owner: &str, wish: RunWish) -> Answer {
+        let approval = wish.approval.clone();
+        let started = self.begin_run(owner, wish).await;
+        self.common.audit.write(Entry {
+            what: "run started",
+            result: started.as_ref().map_or_else(Refusal::reason, |_| "ok"),
+            owner: Some(owner),
+            approval: approval.as_ref().map(|a| a.id.as_str()),
+            says: started
+                .as_ref()
+                .ok()
+                .map(|run| format!("{}: {}", run["run"], run["selected"])),
+            ..Entry::default()
+        });
+        started
+    }
+
+    async fn begin_run(&self, owner: &str, wish: RunWish) -> Answer {
         if wish.jobs.is_some_and(|n| n == 0 || n > JOBS) {
             return Err(Refusal::Malformed(format!("`jobs` goes from 1 to {JOBS}")));
         }
@@ -206,14 +223,6 @@ impl Service {
             _whole: whole,
         });
         let shown = run.shown(&id);
-        self.common.audit.write(Entry {
-            what: "run started",
-            result: "ok",
-            owner: Some(owner),
-            approval: wish.approval.as_ref().map(|a| a.id.as_str()),
-            says: Some(format!("{id}: {}", run.selected.join(", "))),
-            ..Entry::default()
-        });
         self.runs.add(id.clone(), run.clone());
         let stream = Stream::new(
             journal,

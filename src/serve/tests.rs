@@ -294,12 +294,14 @@ fn the_audit_log_is_private_rotated_and_holds_no_value() {
     let scrubber = Scrubber::new();
     let secret = Secret::new("correct-horse-canary".into()).expect("a value");
     scrubber.register("shop-user", "password", &secret, Kind::Password);
-    let audit = Audit::with_limit(dir.path(), scrubber, 400).expect("a log");
+    let audit = Audit::with_limit(dir.path(), scrubber, 600).expect("a log");
     for number in 0..4 {
         audit.write(Entry {
             what: "act",
             result: "done",
             owner: Some("ada"),
+            // A caller may write anything there.
+            approval: Some("x correct-horse-canary\u{1b}[2J"),
             says: Some(format!("{number} Fill with correct-horse-canary")),
             ..Entry::default()
         });
@@ -309,6 +311,8 @@ fn the_audit_log_is_private_rotated_and_holds_no_value() {
     let both = [read(&file.with_extension("jsonl.1")), read(&file)].concat();
     assert!(both.contains("0 Fill") && both.contains("3 Fill"), "{both}");
     assert!(!both.contains("canary"), "{both}");
+    assert!(both.contains("x ‹shop-user.password›"), "{both}");
+    assert!(!both.contains("u001b"), "{both}");
     let mode = std::fs::metadata(&file)
         .expect("a log")
         .permissions()

@@ -135,6 +135,11 @@ fn r27_r29_r30_r31_sessions_are_apart_and_each_has_one_owner() {
             ("POST", "act", Some(json!({ "sentence": "Click Orders" }))),
             (
                 "POST",
+                "batch",
+                Some(json!({ "actions": [{ "sentence": "Click Orders" }] })),
+            ),
+            (
+                "POST",
                 "login",
                 Some(json!({ "credential": "parcels-user" })),
             ),

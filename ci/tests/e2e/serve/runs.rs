@@ -238,6 +238,41 @@ fn r28_r29_a_run_outlives_its_client_and_two_clients_see_one_state() {
     serving.assert_no_values(&[]);
 }
 
+/// A broker that is asked to stop ends its runs, and tells those who listen how.
+#[test]
+fn f31_a_broker_that_stops_ends_its_runs_and_tells_them_to_their_end() {
+    let desk = desk();
+    let (serving, tokens) = Serving::start("http://parcels.test", &[]);
+    let held = format!(
+        "name: Held\nstart: http://{}/\nsteps:\n  - wait: {{ text: released }}\n    timeout: 60s\nexpect: [{{ see: released }}]\n",
+        desk.at
+    );
+    add(&serving, "held", &held);
+    let client = client(&serving, &tokens.ada, &["held", "--format", "json"])
+        .spawn()
+        .expect("it starts");
+    until("the wait", || {
+        let run = runs(&serving, &tokens.ada).pop()?;
+        let journal = std::path::Path::new(run["folder"].as_str()?).join("events.jsonl");
+        let said = std::fs::read_to_string(journal).ok()?;
+        said.contains("\"verb\":\"wait\"").then_some(())
+    });
+    let broker = serving.service.pid().to_string();
+    let asked = Command::new("kill").arg(&broker).status();
+    assert!(asked.is_ok_and(|s| s.success()));
+    let told = client.wait_with_output().expect("it ends");
+    assert_eq!(told.status.code(), Some(143), "{}", said(&told));
+    let last = String::from_utf8_lossy(&told.stdout)
+        .lines()
+        .last()
+        .unwrap_or_default()
+        .to_owned();
+    assert!(
+        last.contains("\"run_finished\"") && last.contains("SIGTERM"),
+        "{last}"
+    );
+}
+
 /// What the client confirms is a wish; the approver says whether it may be.
 fn decided(serving: &Serving, tokens: &Tokens, decision: &str) -> Value {
     let asked = until("the question", || {

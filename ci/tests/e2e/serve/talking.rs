@@ -167,11 +167,12 @@ fn t22_r28_an_agent_works_signed_in_without_a_credential_and_cannot_approve() {
 #[test]
 fn r13_a_draft_without_a_terminal_keeps_nothing_and_echoes_nothing() {
     let home = tempfile::tempdir().expect("a folder");
-    let draft = |text: &str| {
+    let draft_to = |text: &str, arguments: &[&std::ffi::OsStr]| {
         // A session of its own has no terminal.
         let mut child = std::process::Command::new("setsid")
             .arg(super::rig::PROGRAM)
             .arg("draft")
+            .args(arguments)
             .env("HOME", home.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -191,6 +192,7 @@ fn r13_a_draft_without_a_terminal_keeps_nothing_and_echoes_nothing() {
             String::from_utf8_lossy(&both).into_owned(),
         )
     };
+    let draft = |text: &str| draft_to(text, &[]);
     let (code, told) =
         draft("credentials for parcels.test, user x-canary9, password y-canary9. Read my orders.");
     assert_eq!(code, Some(4), "{told}");
@@ -202,6 +204,22 @@ fn r13_a_draft_without_a_terminal_keeps_nothing_and_echoes_nothing() {
     let (code, told) = draft("Go to http://shop.test/start and read the \"latest\" offers");
     assert_eq!(code, Some(0), "{told}");
     assert!(told.contains("start: \"http://shop.test/start\""), "{told}");
+    // What is cut is no request, and a draft that can't be written is told before anything is kept.
+    let (code, told) = draft(&format!(
+        "Go to http://shop.test/ {}",
+        "and on ".repeat(9_400)
+    ));
+    assert_eq!(code, Some(2), "{told}");
+    let there = home.path().join("there.yaml");
+    std::fs::write(&there, "mine").expect("a file");
+    let secret =
+        "credentials for parcels.test, user x-canary9, password y-canary9. Read my orders.";
+    let (code, told) = draft_to(secret, &["--out".as_ref(), there.as_os_str()]);
+    assert_eq!(code, Some(3), "{told}");
+    assert_eq!(std::fs::read_to_string(&there).expect("a file"), "mine");
+    let fresh = home.path().join("fresh.yaml");
+    let (code, told) = draft_to(secret, &["--out".as_ref(), fresh.as_os_str()]);
+    assert_eq!((code, fresh.exists()), (Some(4), false), "{told}");
 }
 
 /// The same tools at the service itself, for its tokens and through its doors only.
@@ -348,5 +366,23 @@ fn r13_the_draft_endpoint_keeps_a_credential_after_a_yes_and_never_tells_it() {
         listed.contains("shop-user") && listed.contains("https://shop.test"),
         "{listed}"
     );
+    // The vault was made by this service's first draft: it is usable at once.
+    let shop = site("parcels");
+    let opened = serving.call(
+        &tokens.ada,
+        "POST",
+        "/sessions",
+        Some(json!({ "start": format!("http://{}/", shop.at), "credentials": ["shop-user"] })),
+    );
+    assert_eq!(opened.status, 200, "{}", opened.raw);
+    let audit = serving.audit();
+    for word in [
+        "consent asked",
+        "consent used",
+        "the action is another one",
+        "draft",
+    ] {
+        assert!(audit.contains(word), "{word}: {audit}");
+    }
     serving.assert_no_values(&["canary9"]);
 }
