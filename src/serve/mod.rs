@@ -30,6 +30,7 @@ mod running;
 mod runs;
 mod service;
 mod session;
+mod starting;
 mod tokens;
 mod weigh;
 
@@ -40,8 +41,8 @@ pub use http::{Listening, serve};
 pub use intake::{Handed, IntakeError, Taken, Words, take};
 pub use mcp::{McpError, Tools};
 pub use openapi::document as openapi;
-pub use runs::RunWish;
 pub use service::{Means, Options, Service};
+pub use starting::RunWish;
 pub use tokens::{TokenError, Tokens, state_folder};
 
 /// Served here unless set.

@@ -18,9 +18,9 @@ use super::act::{ActBody, Approval, BatchBody};
 use super::audit::Entry;
 use super::guard::{self, Doors};
 use super::refusal::Refusal;
-use super::runs::RunWish;
 use super::service::{Drafting, Opening, Service};
 use super::session::{Answer, Ask};
+use super::starting::RunWish;
 use super::{approver, mcp, opening, reply};
 
 /// Larger bodies are refused unread.

@@ -28,8 +28,9 @@ use super::opening;
 use super::recipe::{Gate, Inlines, Recipe};
 use super::refusal::Refusal;
 use super::running;
-use super::runs::{self, Runs};
+use super::runs::Runs;
 use super::session::{self, Answer, Ask, Command, Common, Own};
+use super::starting;
 use super::tokens::{Tokens, hex};
 
 const SESSIONS_OF_ONE: usize = 6;
@@ -485,7 +486,7 @@ impl Service {
                 Refusal::Malformed(lines.join("\n"))
             })
         };
-        let asked = build(runs::ASKED.into(), Vec::new())?;
+        let asked = build(starting::ASKED.into(), Vec::new())?;
         let needing: Vec<&Planned> = asked
             .scenarios
             .iter()
@@ -494,7 +495,7 @@ impl Service {
         let permit = self.room()?;
         let mut confirm = Vec::new();
         if !needing.is_empty() {
-            let (summary, bound) = runs::question(owner, &needing);
+            let (summary, bound) = starting::question(owner, &needing);
             self.confirmed(approval, Risk::Scenario, summary, bound)?;
             confirm.push(scenario.id.clone());
         }
