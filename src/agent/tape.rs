@@ -70,6 +70,8 @@ impl Tape {
         };
         let text =
             serde_json::to_string_pretty(recorded).map_err(|e| unusable(dir, &e.to_string()))?;
+        #[cfg(feature = "leak-injector")]
+        let text = crate::secrets::inject::plant::onto("model tape", text);
         fs::create_dir_all(dir)
             .and_then(|()| {
                 // Written beside and moved: two workers may keep the same answer at once.

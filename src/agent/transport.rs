@@ -131,6 +131,8 @@ impl Exchange {
         let mut address = request.url().clone();
         address.set_query(None);
         let address = address.to_string();
+        #[cfg(feature = "leak-injector")]
+        let request = leaking(request);
         let response = self
             .http
             .execute(request)
@@ -322,6 +324,16 @@ fn reasons(error: &reqwest::Error) -> String {
         true => "the connection broke".into(),
         false => words.join(": "),
     }
+}
+
+/// Past the search of what goes to the model.
+#[cfg(feature = "leak-injector")]
+fn leaking(mut request: reqwest::Request) -> reqwest::Request {
+    let body = request.body().and_then(|b| b.as_bytes()).unwrap_or(b"");
+    if let Some(more) = crate::secrets::inject::plant::into_json("model request", body) {
+        *request.body_mut() = Some(more.into());
+    }
+    request
 }
 
 #[cfg(test)]

@@ -68,6 +68,10 @@ impl Broker {
     }
 
     async fn masked(&mut self) -> Result<Shot, BrokerError> {
+        #[cfg(feature = "leak-injector")]
+        if crate::secrets::inject::plant::asked("pixels") {
+            return paint(self.tab.screenshot(None).await?, &[]);
+        }
         for attempt in 1..=TRIES {
             if self.last.is_none() || attempt > 1 {
                 self.look().await?;

@@ -13,6 +13,8 @@ use crate::plan::{self, Confirmed, Plan, Shard, Wishes};
 use crate::report::{self, Console, Files, Options, Style};
 use crate::run::{self, Human, Listener, Mode, Outgoing, RunContext, Stream};
 use crate::scenario::{Selection, Suite};
+#[cfg(feature = "leak-injector")]
+use crate::secrets::inject::plant;
 use crate::secrets::{Scrubber, Secret, Sources, Vault};
 use crate::store::{self, Journal, RunFolder};
 use crate::system::{Stopper, remove_stale_sessions};
@@ -354,6 +356,11 @@ pub(super) struct ConsoleListener(pub(super) Arc<Mutex<Console<Box<dyn Write + S
 
 impl Listener for ConsoleListener {
     fn event(&mut self, event: &Event) {
+        #[cfg(feature = "leak-injector")]
+        if matches!(event.what, What::RunStarted(_)) {
+            let _ = std::io::stdout().write_all(&plant::bytes("standard output"));
+            let _ = std::io::stderr().write_all(&plant::bytes("standard error"));
+        }
         self.0
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -398,12 +405,8 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
     if let Some(key) = &model_key {
         run_scrubber.register_key("model", key);
     }
-    // Known before the first word is said: names of scenarios are said long before their turn.
-    for name in runnable(&plan).flat_map(|p| &p.credentials) {
-        if let Some(credential) = sources.at_hand(name) {
-            credential.register(&run_scrubber);
-        }
-    }
+    let sources = Arc::new(sources);
+    register_all(&plan, &sources, &run_scrubber).await;
     for planned in &plan.scenarios {
         run_scrubber.keep(planned.id());
     }
@@ -480,7 +483,7 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
         human: Human::find(launch.headed, effective.ci),
         stop: stop.clone(),
         model: model.map(Arc::new),
-        sources: Arc::new(sources),
+        sources,
         outgoing: Outgoing::new(folder.path(), &run_scrubber),
         scrubber: run_scrubber.clone(),
         launch,
@@ -526,7 +529,8 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
         junit: extra_files.junit.as_deref(),
         html: extra_files.html.as_deref(),
     };
-    let (code, faults) = reports.conclude(&stream, &outgoing, args.fail_on_flaky, stop.signal());
+    let (mut code, faults) =
+        reports.conclude(&stream, &outgoing, args.fail_on_flaky, stop.signal());
     for fault in &faults {
         say.fail(code, &fault.to_string());
     }
@@ -552,12 +556,17 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
     }
     if let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY") {
         let summary = report::markdown::render(&events, &options);
-        let appended = std::fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(&file)
-            .and_then(|mut f| f.write_all(summary.as_bytes()));
-        if let Err(error) = appended {
+        #[cfg(feature = "leak-injector")]
+        let summary = plant::onto("job summary", summary);
+        let hits = outgoing
+            .scanner()
+            .scan_bytes("the job summary", summary.as_bytes());
+        if !hits.is_empty() {
+            let held: Vec<&str> = hits.iter().map(|hit| hit.credential.as_str()).collect();
+            let held = held.join(", ");
+            let message = format!("the job summary is not written, it holds values of {held}");
+            code = exit::gravest([code, say.fail(exit::LEAK, &message)]);
+        } else if let Err(error) = append(Path::new(&file), &summary) {
             say.fail(
                 exit::ENVIRONMENT,
                 &format!("the job summary could not be written: {error}"),
@@ -576,6 +585,31 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
         }
         _ => code,
     }
+}
+
+/// Every value is known before the first word is said: names of scenarios are said long before their
+/// turn. What can't be loaded now is loaded, and complained about, at its turn.
+async fn register_all(plan: &Plan, sources: &Arc<Sources>, scrubber: &Scrubber) {
+    let names: std::collections::BTreeSet<&String> =
+        runnable(plan).flat_map(|p| &p.credentials).collect();
+    let loading: Vec<_> = names
+        .into_iter()
+        .map(|name| {
+            let (sources, name) = (sources.clone(), name.clone());
+            tokio::task::spawn_blocking(move || sources.load(&name))
+        })
+        .collect();
+    for loaded in loading {
+        if let Ok(Ok(credential)) = loaded.await {
+            credential.register(scrubber);
+        }
+    }
+}
+
+fn append(file: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.append(true).create(true).open(file)?;
+    file.write_all(text.as_bytes())
 }
 
 /// Files the person named.

@@ -120,6 +120,11 @@ fn chromium_arguments(settings: &LaunchSettings, profile: &Path) -> Vec<String> 
     if small_shared_memory() {
         arguments.push("--disable-dev-shm-usage".into());
     }
+    #[cfg(feature = "leak-injector")]
+    arguments.push(crate::secrets::inject::plant::onto(
+        "command line",
+        "--leaked=".into(),
+    ));
     arguments
 }
 

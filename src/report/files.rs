@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::event::{Event, What};
-use crate::run::{Outgoing, Stream};
+use crate::run::{Outgoing, Stream, search_run};
 use crate::store::LeakOrIo;
 use crate::system::Signal;
 use crate::tutorial::{Tutorial, curate, index};
@@ -76,6 +76,9 @@ impl Files<'_> {
         // Once before the end is said, so that the journal and the reports know how it ends.
         let mut faults = self.write(&stream.said(), outgoing);
         code = exit::gravest(faults.iter().map(exit_of).chain([code]));
+        if search_run(outgoing, stream, self.folder) {
+            code = exit::gravest([code, exit::LEAK]);
+        }
         stream.run(What::RunFinished {
             exit: code,
             interrupted: interrupted.map(|s| s.name().to_owned()),

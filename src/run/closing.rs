@@ -7,12 +7,16 @@ use std::path::Path;
 use crate::event::{SnapshotVerdict, Verdict, What};
 use crate::plan::Planned;
 use crate::scenario::Pattern;
+use crate::secrets::LeakHit;
+#[cfg(feature = "leak-injector")]
+use crate::secrets::inject::plant;
 use crate::snapshot::{self, Compared, Kind, Lock};
 use crate::store::RunFolder;
 
 use super::attempt::Ended;
 use super::emit::{Attempt, Stream};
-use super::settings::RunContext;
+use super::redact::is_user_name;
+use super::settings::{Outgoing, RunContext};
 use super::suite::attempt_folder;
 
 /// `offers`: the attempt's lock and tutorial are compared and proposed; of repeated attempts one
@@ -125,6 +129,11 @@ fn propose_tutorial(
     wanted: Verdict,
     diff: Option<String>,
 ) {
+    #[cfg(feature = "leak-injector")]
+    let markdown = &plant::onto("proposed tutorial", markdown.to_owned());
+    if !is_clean(context, say, Kind::Tutorial, markdown) {
+        return;
+    }
     match snapshot::propose_tutorial(
         &context.suite_root,
         id,
@@ -159,6 +168,11 @@ fn lock_verdict(context: &RunContext, planned: &Planned, say: &Attempt, lock: &L
         return;
     }
     let text = lock.render(id);
+    #[cfg(feature = "leak-injector")]
+    let text = plant::onto("proposed steps", text);
+    if !is_clean(context, say, Kind::Steps, &text) {
+        return;
+    }
     let missing = planned.approved.lock.is_none();
     let wanted = if missing && !context.mode.is_strict() {
         Verdict::Proposed
@@ -198,23 +212,64 @@ fn shown(context: &RunContext, path: &Path) -> String {
         .into_owned()
 }
 
-/// Everything the attempt left behind is searched; a leaking file is withdrawn, a note stays.
+/// Everything the attempt left behind is searched, and what its writers held back is told.
 fn search_leaks(context: &RunContext, say: &Attempt, folder: &Path) {
-    let report = context.outgoing.scanner().scan_tree(folder);
-    for (path, hits) in &report.leaking {
-        let withdrawn = context
-            .outgoing
-            .store()
-            .withdraw(path, hits, context.outgoing.scanner());
-        for hit in hits {
-            say.say_durably(What::Leak {
-                file: hit.file.clone(),
-                credential: hit.credential.clone(),
-                form: hit.form.clone(),
-            });
-        }
+    #[cfg(feature = "leak-injector")]
+    plant::beside(folder).expect("the folder takes it");
+    tell(say, context.outgoing.take_held_back(folder));
+    let faults = search(&context.outgoing, folder, |hit| tell(say, [hit]));
+    faults.into_iter().for_each(|fault| say.note(fault));
+}
+
+/// The last look at a run's folder: whoever wrote a file, and whenever its value became known.
+/// Whether something was found.
+pub fn search_run(outgoing: &Outgoing, stream: &Stream, folder: &Path) -> bool {
+    let mut found = false;
+    let faults = search(outgoing, folder, |hit| {
+        found = true;
+        stream.run(leak(hit));
+    });
+    let notes = faults.into_iter().map(|text| What::Note { text });
+    notes.for_each(|note| stream.run(note));
+    found
+}
+
+/// A leaking file is withdrawn, a note stays. Gives what could not be.
+fn search(outgoing: &Outgoing, folder: &Path, mut tell: impl FnMut(LeakHit)) -> Vec<String> {
+    let report = outgoing.scanner().scan_tree(folder);
+    let mut faults = Vec::new();
+    for (path, hits) in report.leaking {
+        let withdrawn = outgoing.store().withdraw(&path, &hits, outgoing.scanner());
+        hits.into_iter().for_each(&mut tell);
         if let Err(error) = withdrawn {
-            say.note(format!("a leaking file could not be removed: {error}"));
+            faults.push(format!("a leaking file could not be removed: {error}"));
         }
+    }
+    faults
+}
+
+/// Nothing is proposed with a value in it: whoever accepts it would commit it. A user name may be part
+/// of a step's own words.
+fn is_clean(context: &RunContext, say: &Attempt, kind: Kind, text: &str) -> bool {
+    let name = format!("the proposed {}", kind.word());
+    let mut hits = context
+        .outgoing
+        .scanner()
+        .scan_bytes(&name, text.as_bytes());
+    hits.retain(|hit| !is_user_name(&hit.credential));
+    let clean = hits.is_empty();
+    tell(say, hits);
+    clean
+}
+
+fn tell(say: &Attempt, hits: impl IntoIterator<Item = LeakHit>) {
+    hits.into_iter().for_each(|hit| say.say_durably(leak(hit)));
+}
+
+fn leak(hit: LeakHit) -> What {
+    What::Leak {
+        file: hit.file,
+        credential: hit.credential,
+        form: hit.form,
     }
 }

@@ -129,6 +129,8 @@ impl Stream {
         shared.leaks.extend(leaks);
         if let Some(journal) = &shared.journal {
             journal.emit_now(&event, durable);
+            #[cfg(feature = "leak-injector")]
+            journal.leak_once();
         }
         for listener in &mut shared.listeners {
             listener.event(&event);

@@ -34,6 +34,7 @@ mod turn;
 mod writeup;
 
 pub use attempt::Ended;
+pub use closing::search_run;
 pub use cooldown::forget_rejections;
 pub use emit::{Listener, Stream};
 pub use hold::{Did, Held, House, Meant, Opened, Stopped};

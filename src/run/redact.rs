@@ -43,7 +43,7 @@ pub fn redacted(scrubber: &Scrubber, event: Event) -> (Event, Vec<String>) {
     )
 }
 
-fn is_user_name(label: &str) -> bool {
+pub fn is_user_name(label: &str) -> bool {
     label.ends_with(".username")
 }
 

@@ -1,12 +1,12 @@
 //! What a run is told from outside: modes, limits, and the parts all scenarios share.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::agent::Model;
 use crate::driver::LaunchSettings;
 use crate::network::{Authority, Trust, UpstreamProxy};
-use crate::secrets::{Scanner, Scrubber, Secret, Sources};
+use crate::secrets::{LeakHit, Scanner, Scrubber, Secret, Sources};
 use crate::store::LeakOrIo;
 use crate::system::Stop;
 
@@ -90,27 +90,54 @@ pub struct RunContext {
 pub struct Outgoing {
     store: crate::store::Outgoing,
     scanner: Scanner,
+    /// Files that were held back for a value in them, until they are told.
+    held_back: Mutex<Vec<(PathBuf, LeakHit)>>,
 }
 
 impl Outgoing {
-    pub fn new(run_folder: &std::path::Path, scrubber: &Scrubber) -> Self {
+    pub fn new(run_folder: &Path, scrubber: &Scrubber) -> Self {
         Self {
             store: crate::store::Outgoing::new(run_folder),
             scanner: Scanner::new(scrubber),
+            held_back: Mutex::default(),
         }
     }
 
-    pub fn write(&self, path: &std::path::Path, bytes: &[u8]) -> Result<(), LeakOrIo> {
-        self.store.write(path, bytes, &self.scanner).map(drop)
+    pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), LeakOrIo> {
+        let written = self.store.write(path, bytes, &self.scanner);
+        written
+            .map(drop)
+            .inspect_err(|error| self.hold_back(path, error))
+    }
+
+    /// A writer's complaint may end as a note beside a step; a value that nearly left is more than that.
+    fn hold_back(&self, path: &Path, error: &LeakOrIo) {
+        if let LeakOrIo::Leak { hits, .. } = error {
+            let hits = hits.iter().map(|hit| (path.to_owned(), hit.clone()));
+            self.held_back().extend(hits);
+        }
+    }
+
+    /// What was held back below a folder and not told yet.
+    pub fn take_held_back(&self, folder: &Path) -> Vec<LeakHit> {
+        let mut all = self.held_back();
+        let (own, others) = std::mem::take(&mut *all)
+            .into_iter()
+            .partition(|(path, _)| path.starts_with(folder));
+        *all = others;
+        own.into_iter().map(|(_, hit)| hit).collect()
+    }
+
+    fn held_back(&self) -> MutexGuard<'_, Vec<(PathBuf, LeakHit)>> {
+        self.held_back
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stores a picture below `folder` under a name made of its content.
-    pub fn write_frame(
-        &self,
-        folder: &std::path::Path,
-        png: &[u8],
-    ) -> Result<std::path::PathBuf, LeakOrIo> {
-        self.store.write_frame(folder, png, &self.scanner)
+    pub fn write_frame(&self, folder: &Path, png: &[u8]) -> Result<PathBuf, LeakOrIo> {
+        let written = self.store.write_frame(folder, png, &self.scanner);
+        written.inspect_err(|error| self.hold_back(folder, error))
     }
 
     pub fn scanner(&self) -> &Scanner {

@@ -1,5 +1,6 @@
-//! A command that prints a secret: run once at use, in bounded time, its output taken and its
-//! complaints thrown away, because nobody knows what a tool prints when it fails.
+//! A command that prints a secret: run when a run begins, so that nothing written holds the value,
+//! and at each use, in bounded time. Its output is taken and its complaints are thrown away, because
+//! nobody knows what a tool prints when it fails.
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;

@@ -6,6 +6,7 @@
 use std::io::Read;
 
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use serde_json::Value;
 
 /// Unpacked bytes beyond this are not looked at, and that is said.
 const LARGEST: u64 = 256 << 20;
@@ -50,6 +51,39 @@ pub fn look(bytes: &[u8]) -> Content {
         }
     } else {
         Content::Plain
+    }
+}
+
+/// The strings of a JSON text, or of lines of it, each on a line of its own; `None` where what stands
+/// written is all there is to read. JSON escapes the escapes of its texts once more.
+pub fn strings(text: &str) -> Option<String> {
+    let might_be = text.contains('\\') && text.trim_start().starts_with(['{', '[', '"']);
+    might_be.then_some(())?;
+    let values: Vec<Value> = match serde_json::from_str(text) {
+        Ok(value) => vec![value],
+        Err(_) => text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect(),
+    };
+    let mut out = String::new();
+    values.iter().for_each(|value| gather(value, &mut out));
+    Some(out)
+}
+
+fn gather(value: &Value, out: &mut String) {
+    let mut line = |text: &str| {
+        out.push_str(text);
+        out.push('\n');
+    };
+    match value {
+        Value::String(text) => line(text),
+        Value::Array(items) => items.iter().for_each(|item| gather(item, out)),
+        Value::Object(members) => {
+            members.keys().for_each(|key| line(key));
+            members.values().for_each(|member| gather(member, out));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -206,7 +206,12 @@ struct Search<'a> {
 impl Search<'_> {
     fn layer(&mut self, around: &str, bytes: &[u8], depth: usize) {
         match decode::look(bytes) {
-            Content::Plain => self.plain(around, bytes),
+            Content::Plain => {
+                self.plain(around, bytes);
+                if let Some(strings) = std::str::from_utf8(bytes).ok().and_then(decode::strings) {
+                    self.plain(around, strings.as_bytes());
+                }
+            }
             Content::Unread(what) => self.unread.push(format!("{what} can't be looked into")),
             Content::Parts(_) if depth == 0 => self.unread.push("packed too deep".into()),
             Content::Parts(parts) => {

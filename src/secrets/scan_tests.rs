@@ -36,6 +36,29 @@ fn r1_the_scanner_sees_every_form() {
 }
 
 #[test]
+fn r1_the_scanner_sees_every_form_in_a_text_inside_json() {
+    let scanner = scanner(LONG, Kind::Password);
+    let secret = Secret::new(LONG.into()).expect("value");
+    let mut missed = Vec::new();
+    for (name, bytes) in inject::variants(&secret) {
+        let Ok(text) = String::from_utf8(bytes) else {
+            continue;
+        };
+        let one = serde_json::json!({ "event": "note", "texts": [ { "text": text } ] }).to_string();
+        let lines = format!("{{\"event\":\"run_started\"}}\n{one}\n{{\"cut\": \"o");
+        for file in [one, lines] {
+            if scanner
+                .scan_bytes("events.jsonl", file.as_bytes())
+                .is_empty()
+            {
+                missed.push(name.clone());
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+#[test]
 fn the_scrubber_leaves_nothing_of_a_redactable_form_for_the_scanner() {
     let scanner = scanner(LONG, Kind::Password);
     let secret = Secret::new(LONG.into()).expect("value");

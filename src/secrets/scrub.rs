@@ -62,7 +62,8 @@ struct Book {
 #[derive(Default)]
 struct Shared {
     book: Mutex<Book>,
-    matcher: RwLock<Arc<Matcher>>,
+    /// Made when it is first needed after something was registered.
+    matcher: RwLock<Option<Arc<Matcher>>>,
 }
 
 /// Knows every secret of a run. Clones share what is registered.
@@ -93,6 +94,10 @@ impl Scrubber {
         }
         let placeholder = format!("‹{label}›");
         book.values.push((value.duplicate(), label.clone()));
+        #[cfg(feature = "leak-injector")]
+        if kind != Kind::Username {
+            super::inject::plant::remember(&label, value);
+        }
         if text.chars().count() < SHORTEST {
             book.warnings.push(format!(
                 "{label} is shorter than {SHORTEST} characters: it is hidden in its own field only, \
@@ -122,7 +127,7 @@ impl Scrubber {
             user_name: kind == Kind::Username,
             digits,
         });
-        self.rebuild(&book);
+        self.forget_matcher();
     }
 
     /// A name of the runner's own (a scenario's id), by which things are found: a user name that is a
@@ -130,7 +135,7 @@ impl Scrubber {
     pub fn keep(&self, name: &str) {
         let mut book = self.book();
         book.kept.push(name.to_owned());
-        self.rebuild(&book);
+        self.forget_matcher();
     }
 
     /// Text that matches stands as `‹name›` from now on.
@@ -149,7 +154,7 @@ impl Scrubber {
             placeholder: format!("‹{name}›"),
             pattern,
         });
-        self.rebuild(&book);
+        self.forget_matcher();
     }
 
     fn mask_as_value(&self, text: String, name: &str) {
@@ -250,10 +255,19 @@ impl Scrubber {
     }
 
     pub(super) fn matcher(&self) -> Arc<Matcher> {
-        self.0
+        let made = self
+            .0
             .matcher
             .read()
-            .unwrap_or_else(PoisonError::into_inner)
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(matcher) = &*made {
+            return matcher.clone();
+        }
+        drop(made);
+        // Held while it is made: what is registered meanwhile waits, and is in the next one.
+        let book = self.book();
+        let mut slot = self.slot();
+        slot.get_or_insert_with(|| Arc::new(Self::matcher_of(&book)))
             .clone()
     }
 
@@ -268,7 +282,18 @@ impl Scrubber {
         self.0.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn rebuild(&self, book: &Book) {
+    fn slot(&self) -> std::sync::RwLockWriteGuard<'_, Option<Arc<Matcher>>> {
+        self.0
+            .matcher
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn forget_matcher(&self) {
+        *self.slot() = None;
+    }
+
+    fn matcher_of(book: &Book) -> Matcher {
         let mut matcher = Matcher::new(&book.entries, &book.masks);
         let part_of = |name: &&String| {
             let found = matcher.find_values(name);
@@ -279,12 +304,7 @@ impl Scrubber {
         if !kept.is_empty() {
             matcher.keep(&kept);
         }
-        let matcher = Arc::new(matcher);
-        *self
-            .0
-            .matcher
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = matcher;
+        matcher
     }
 }
 

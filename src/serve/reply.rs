@@ -23,6 +23,10 @@ pub fn answer(scanner: &Scanner, result: Result<Value, Refusal>) -> Response<Bod
     {
         map.shift_insert(0, "ok".into(), json!(true));
     }
+    #[cfg(feature = "leak-injector")]
+    if let Some(form) = crate::secrets::inject::plant::next("service answer") {
+        body["leaked"] = form.into();
+    }
     let bytes = body.to_string().into_bytes();
     if !scanner.scan_bytes("answer.json", &bytes).is_empty() {
         tracing::error!("an answer held a registered secret and was not sent");

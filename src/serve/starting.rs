@@ -173,7 +173,8 @@ fn look_up(
         });
     }
     for name in names {
-        if let Some(credential) = sources.at_hand(name) {
+        // What can't be loaded now is loaded, and complained about, at its turn.
+        if let Ok(credential) = sources.load(name) {
             credential.register(scrubber);
         }
     }

@@ -46,6 +46,8 @@ impl Outgoing {
 
     /// Writes `bytes` whole, or refuses them and leaves a note without them.
     pub fn write(&self, path: &Path, bytes: &[u8], scanner: &Scanner) -> Result<Written, LeakOrIo> {
+        #[cfg(feature = "leak-injector")]
+        let bytes = &crate::secrets::inject::plant::into_file(path, bytes);
         self.judge(path, bytes, scanner)?;
         atomic::write(path, bytes)?;
         Ok(Written {
@@ -78,6 +80,8 @@ impl Outgoing {
         png: &[u8],
         scanner: &Scanner,
     ) -> Result<PathBuf, LeakOrIo> {
+        #[cfg(feature = "leak-injector")]
+        let png = &crate::secrets::inject::plant::into_picture(png);
         let name = frame_name(png);
         let path = folder.join(&name);
         if !path.is_file() {
@@ -87,7 +91,8 @@ impl Outgoing {
         Ok(name)
     }
 
-    /// For a file that others wrote and the last scan found leaking: it is removed, a note stays.
+    /// For a file or folder that others made and the last scan found leaking, by content or name: it is
+    /// removed, a note stays.
     pub fn withdraw(
         &self,
         path: &Path,
@@ -95,8 +100,16 @@ impl Outgoing {
         scanner: &Scanner,
     ) -> Result<PathBuf, StoreError> {
         let note = self.note(path, hits, scanner)?;
-        std::fs::remove_file(path).map_err(|e| StoreError::new(path, e))?;
-        Ok(note)
+        let removed = match path.is_dir() && !path.is_symlink() {
+            true => std::fs::remove_dir_all(path),
+            false => std::fs::remove_file(path),
+        };
+        match removed {
+            // It went with the folder it was in.
+            Err(gone) if gone.kind() == std::io::ErrorKind::NotFound => Ok(note),
+            Err(error) => Err(StoreError::new(path, error)),
+            Ok(()) => Ok(note),
+        }
     }
 
     fn note(
@@ -172,6 +185,13 @@ mod tests {
         let (path, hits) = &report.leaking[0];
         assert_eq!(*path, named);
         out.withdraw(path, hits, &scanner).expect("withdraw");
+        assert!(!named.exists());
+        let named = dir.path().join("a/TILLER-3030/b");
+        std::fs::create_dir_all(&named).expect("made by others");
+        let report = scanner.scan_tree(dir.path());
+        for (path, hits) in &report.leaking {
+            out.withdraw(path, hits, &scanner).expect("withdraw");
+        }
         assert!(!named.exists());
         assert_eq!(scanner.scan_tree(dir.path()).hits().count(), 0);
     }

@@ -173,3 +173,33 @@ fn fixtures_and_guards_of_a_failed_start_leave_nothing() {
         .collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+/// The first lines name scenarios that need the value only later.
+#[test]
+fn r1_a_value_from_a_command_is_known_before_the_first_line() {
+    const VALUE: &str = "K7-harbour-TILLER-3030";
+    let suite = Suite::with(
+        "signs-in",
+        &format!(
+            "name: Signs in with {VALUE}\nstart: http://app.test/\ncredentials: [app-user]\nsteps: [ {{ login: app-user }} ]\nexpect: {{ see: Welcome }}\n"
+        ),
+    );
+    suite.file(
+        "rehearsal.toml",
+        format!(
+            "[credentials.app-user]\norigin = \"http://app.test\"\ncommand = {{ username = [\"/bin/echo\", \"marisol\"], password = [\"/bin/echo\", \"{VALUE}\"] }}\n"
+        ),
+    );
+    let said = suite.say(&["run"]).code(5);
+    assert!(!said.out.contains(VALUE), "{}", said.out);
+    assert!(said.out.contains("‹app-user.password›"), "{}", said.out);
+    let written: Vec<String> = suite.files();
+    let runs: Vec<&String> = written.iter().filter(|f| f.starts_with("runs/")).collect();
+    assert!(
+        runs.iter().any(|f| f.ends_with("/events.jsonl")),
+        "{runs:?}"
+    );
+    for file in runs.iter().filter(|f| !f.ends_with("/latest")) {
+        assert!(!suite.read(file).contains(VALUE), "{file}");
+    }
+}

@@ -5,5 +5,6 @@ mod bad_input;
 mod commands;
 mod environment;
 mod help;
+mod injector;
 mod rig;
 mod rooms;

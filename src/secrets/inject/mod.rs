@@ -4,7 +4,12 @@
 //! `leak-injector` and in tests: a release must not be able to do this.
 #![cfg(any(test, feature = "leak-injector"))]
 
+#[cfg(all(feature = "leak-injector", not(debug_assertions)))]
+compile_error!("`leak-injector` is for the leak harness: a release has no such feature");
+
 mod packed;
+#[cfg(feature = "leak-injector")]
+pub mod plant;
 
 use base64::Engine;
 use base64::engine::general_purpose as base64_of;
@@ -15,6 +20,37 @@ use super::value::Secret;
 
 /// Name of the form and bytes that hold the value in it, with ordinary text around.
 pub fn variants(secret: &Secret) -> Vec<(String, Vec<u8>)> {
+    let mut out = loose(secret);
+    out.extend(packed::packed(secret.expose().as_bytes()));
+    out
+}
+
+/// One of [`variants`].
+#[cfg(feature = "leak-injector")]
+pub struct Form {
+    pub name: String,
+    pub bytes: Vec<u8>,
+    /// Can stand in the middle of other bytes.
+    pub is_loose: bool,
+}
+
+#[cfg(feature = "leak-injector")]
+pub fn nth(secret: &Secret, n: usize) -> Option<Form> {
+    let mut forms = loose(secret);
+    let is_loose = n < forms.len();
+    if !is_loose {
+        forms.extend(packed::packed(secret.expose().as_bytes()));
+    }
+    let (name, bytes) = (n < forms.len()).then(|| forms.swap_remove(n))?;
+    Some(Form {
+        name,
+        bytes,
+        is_loose,
+    })
+}
+
+/// Those that can stand in the middle of other bytes; the rest are files of their own.
+pub fn loose(secret: &Secret) -> Vec<(String, Vec<u8>)> {
     let value = secret.expose();
     let mut out: Vec<(String, Vec<u8>)> = Vec::new();
     let mut add = |name: &str, inner: Vec<u8>| {
@@ -36,7 +72,6 @@ pub fn variants(secret: &Secret) -> Vec<(String, Vec<u8>)> {
         };
         add(name, value.encode_utf16().flat_map(bytes).collect());
     }
-    out.extend(packed::packed(value.as_bytes()));
     out
 }
 

@@ -90,15 +90,17 @@ fn zlib(bytes: &[u8]) -> Vec<u8> {
         .expect("memory takes all")
 }
 
+/// A chunk of a PNG.
+pub fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+    let mut crc = flate2::Crc::new();
+    crc.update(kind);
+    crc.update(data);
+    let length = (data.len() as u32).to_be_bytes();
+    [&length, kind.as_slice(), data, &crc.sum().to_be_bytes()].concat()
+}
+
 /// One grey pixel and one further chunk.
 fn png(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
-    let chunk = |kind: &[u8; 4], data: &[u8]| {
-        let mut crc = flate2::Crc::new();
-        crc.update(kind);
-        crc.update(data);
-        let length = (data.len() as u32).to_be_bytes();
-        [&length, kind.as_slice(), data, &crc.sum().to_be_bytes()].concat()
-    };
     [
         b"\x89PNG\r\n\x1a\n".to_vec(),
         chunk(b"IHDR", &[0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]),

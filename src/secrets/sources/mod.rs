@@ -166,13 +166,6 @@ impl Sources {
         self.serve(name, &mut Look::Values)
     }
 
-    /// The values of a name, if no command has to be run for them.
-    pub fn at_hand(&self, name: &str) -> Option<Credential> {
-        let set = self.in_environment(name).is_ok_and(|f| !f.is_empty());
-        let runs = self.settings.get(name).is_some_and(|s| s.command.is_some());
-        (set || !runs).then(|| self.load(name).ok()).flatten()
-    }
-
     fn serve(&self, name: &str, look: &mut Look) -> Result<Credential, SourceError> {
         if !is_name(name) {
             return Err(SourceError::BadName);

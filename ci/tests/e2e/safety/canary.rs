@@ -1,81 +1,15 @@
 //! The canary harness (security.md 8): random secrets, hostile pages, everything switched on; then
 //! every byte that was written, printed, sent to the model or shown in a process list is searched in
-//! every form. What the search can see is proved first, sink by sink and form by form.
+//! every form. What the search can see is proved sink by sink and form by form in `ci/tests/leaks`.
 
-use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use rehearsal::secrets::{Kind, Scanner, Scrubber, Secret};
 
-use super::lab::{Lab, Outcome, canary};
-use super::masks::{read, shows};
+use super::lab::{Lab, canary, files};
+use super::model::Model;
+use super::ocr::{read, shows};
 use super::stage::{LOGIN, Stage};
-
-/// A scripted model that keeps what it is sent.
-struct Model {
-    child: Child,
-    address: String,
-    pub folder: PathBuf,
-}
-
-impl Model {
-    fn start(lab: &Lab) -> Self {
-        lab.write(
-            "script.yaml",
-            "rules:\n  - reply: { reason: none of these, action: stuck, target: null, value: null }\n",
-        );
-        let folder = lab.path("model");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_fixture-sites"))
-            .args(["model", "--script"])
-            .arg(lab.path("script.yaml"))
-            .arg("--record")
-            .arg(&folder)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the model starts");
-        let mut line = String::new();
-        let out = child.stdout.take().expect("its output");
-        std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("a line");
-        let address = line
-            .split_whitespace()
-            .nth(1)
-            .expect("an address")
-            .to_owned();
-        Self {
-            child,
-            address,
-            folder,
-        }
-    }
-
-    /// The key belongs into one header of a request to the model and nowhere else: takes it out of
-    /// that place in the recordings, so that the search finds it in any other.
-    fn take_key_out_of_its_header(&self, key: &str) {
-        for path in files(&self.folder) {
-            let text = std::fs::read_to_string(&path).expect("a recording");
-            let mut request: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-            let headers = request["headers"].as_array_mut().expect("headers");
-            let header = headers
-                .iter_mut()
-                .find(|header| header[0] == "authorization")
-                .expect("the key is sent");
-            assert_eq!(header[1], format!("Bearer {key}"));
-            header[1] = "Bearer (the key)".into();
-            std::fs::write(&path, request.to_string()).expect("written");
-        }
-    }
-}
-
-impl Drop for Model {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 struct Canaries {
     all: Vec<(&'static str, String)>,
@@ -348,8 +282,6 @@ fn r1_r4_r18_r32_cases_065_to_087_no_canary_leaves_in_any_form() {
 
     model.take_key_out_of_its_header(canaries.get("key"));
     let scanner = Scanner::strict(&canaries.scrubber());
-    let sinks = sinks(&lab, &run, &model);
-    prove(&scanner, &sinks, &canaries);
 
     // What the harness wrote itself holds no value: sites and credentials come by environment.
     let mut leaks = Vec::new();
@@ -361,8 +293,8 @@ fn r1_r4_r18_r32_cases_065_to_087_no_canary_leaves_in_any_form() {
             .map(|hit| format!("{}: {} as {}", hit.file, hit.credential, hit.form)),
     );
     for (name, bytes) in [
-        ("stdout", run.stdout.as_bytes()),
-        ("stderr", run.stderr.as_bytes()),
+        ("stdout", run.raw_stdout.as_slice()),
+        ("stderr", run.raw_stderr.as_slice()),
     ] {
         searched += 1;
         leaks.extend(
@@ -416,190 +348,4 @@ fn r1_r4_r18_r32_cases_065_to_087_no_canary_leaves_in_any_form() {
     if !leaks.is_empty() {
         panic!("{leaks:#?}\nkept at {}", lab.keep().display());
     }
-}
-
-/// One real artefact of each kind.
-fn sinks(lab: &Lab, run: &Outcome, model: &Model) -> BTreeMap<String, Vec<u8>> {
-    let mut sinks = BTreeMap::new();
-    let mut add = |name: &str, bytes: Vec<u8>| {
-        sinks.insert(name.to_owned(), bytes);
-    };
-    add("stdout", run.stdout.clone().into_bytes());
-    add("stderr", run.stderr.clone().into_bytes());
-    add(
-        "command line",
-        run.command_lines.first().cloned().unwrap_or_default(),
-    );
-    for path in files(lab.root()) {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let kind = match path.extension().and_then(|e| e.to_str()) {
-            Some("png") => "picture".to_owned(),
-            Some("json") if path.starts_with(&model.folder) => "model request".to_owned(),
-            _ => name,
-        };
-        if path.starts_with(run.folder())
-            || path.starts_with(&model.folder)
-            || ["summary.md", "extra.xml", "extra.html"].contains(&kind.as_str())
-        {
-            add(&kind, std::fs::read(&path).unwrap_or_default());
-        }
-    }
-    sinks
-}
-
-/// The search finds a canary planted into a copy of each real artefact, in each form.
-fn prove(scanner: &Scanner, sinks: &BTreeMap<String, Vec<u8>>, canaries: &Canaries) {
-    let value = canaries.get("odd");
-    let mut missed = Vec::new();
-    let forms = forms(value);
-    println!("sink × form: {} × {}", sinks.len(), forms.len());
-    for (sink, bytes) in sinks {
-        let mut row = String::new();
-        for (form, planted) in &forms {
-            // A picture takes text as a chunk of its own; what is packed is a file beside it.
-            let copy = match (sink.as_str(), *form) {
-                (_, "gzip") => planted.clone(),
-                ("picture", _) => with_chunk(bytes, planted),
-                _ => {
-                    let at = middle(bytes);
-                    [&bytes[..at], b"\n", planted.as_slice(), b"\n", &bytes[at..]].concat()
-                }
-            };
-            let found = scanner
-                .scan_bytes(sink, &copy)
-                .iter()
-                .any(|hit| hit.credential == "canary.odd");
-            row.push(if found { '+' } else { '-' });
-            if !found {
-                missed.push(format!("{sink} × {form}"));
-            }
-        }
-        println!("  {sink:28} {row}");
-    }
-    for wanted in [
-        "stdout",
-        "stderr",
-        "events.jsonl",
-        "junit.xml",
-        "report.html",
-        "tutorial.md",
-        "picture",
-        "model request",
-        "command line",
-    ] {
-        assert!(
-            sinks.contains_key(wanted),
-            "no {wanted} among {:?}",
-            sinks.keys()
-        );
-    }
-    assert!(missed.is_empty(), "not seen: {missed:?}");
-}
-
-fn middle(bytes: &[u8]) -> usize {
-    let half = bytes.len() / 2;
-    let line = bytes[half..].iter().position(|b| *b == b'\n');
-    line.map_or(bytes.len(), |at| half + at)
-}
-
-/// Made here, apart from the code that looks for them.
-fn forms(value: &str) -> Vec<(&'static str, Vec<u8>)> {
-    let bytes = value.as_bytes();
-    let each = |f: &dyn Fn(char) -> String| value.chars().map(f).collect::<String>().into_bytes();
-    let all = |f: &dyn Fn(&u8) -> String| bytes.iter().map(f).collect::<String>().into_bytes();
-    let offset = |n: usize| {
-        STANDARD
-            .encode([&b"xyz"[..n], bytes, b"tail"].concat())
-            .into_bytes()
-    };
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    gzip.write_all(bytes).expect("memory");
-    vec![
-        ("raw", bytes.to_vec()),
-        ("percent", all(&|b| format!("%{b:02X}"))),
-        ("percent lower", all(&|b| format!("%{b:02x}"))),
-        (
-            "form",
-            url::form_urlencoded::byte_serialize(bytes)
-                .collect::<String>()
-                .into_bytes(),
-        ),
-        ("base64 at 0", offset(0)),
-        ("base64 at 1", offset(1)),
-        ("base64 at 2", offset(2)),
-        ("hex", all(&|b| format!("{b:02x}"))),
-        ("hex with colons", all(&|b| format!("{b:02x}:"))),
-        ("decimal entities", each(&|c| format!("&#{};", c as u32))),
-        ("hex entities", each(&|c| format!("&#x{:x};", c as u32))),
-        ("JSON escapes", each(&|c| format!("\\u{:04x}", c as u32))),
-        ("JSON", serde_json::to_vec(value).expect("a text")),
-        (
-            "UTF-16",
-            value.encode_utf16().flat_map(u16::to_le_bytes).collect(),
-        ),
-        (
-            "reversed",
-            value.chars().rev().collect::<String>().into_bytes(),
-        ),
-        ("upper case", value.to_uppercase().into_bytes()),
-        ("spaced", each(&|c| format!("{c} "))),
-        ("zero width", each(&|c| format!("{c}\u{200b}"))),
-        (
-            "split by markup",
-            each(&|c| {
-                format!(
-                    "<b>{}</b>",
-                    match c {
-                        '<' => "&lt;".into(),
-                        '&' => "&amp;".into(),
-                        '>' => "&gt;".into(),
-                        c => c.to_string(),
-                    }
-                )
-            }),
-        ),
-        ("a piece", bytes[..8].to_vec()),
-        ("gzip", gzip.finish().expect("memory")),
-    ]
-}
-
-/// The picture with a text chunk behind its header.
-fn with_chunk(png: &[u8], text: &[u8]) -> Vec<u8> {
-    let after_header = 8 + 25;
-    let data = [b"Comment\0", text].concat();
-    let body = [b"tEXt", data.as_slice()].concat();
-    let mut crc = flate2::Crc::new();
-    crc.update(&body);
-    [
-        &png[..after_header],
-        &(data.len() as u32).to_be_bytes(),
-        &body,
-        &crc.sum().to_be_bytes(),
-        &png[after_header..],
-    ]
-    .concat()
-}
-
-pub fn files(root: &Path) -> Vec<PathBuf> {
-    let mut all = Vec::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_symlink() {
-                continue;
-            }
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                all.push(path);
-            }
-        }
-    }
-    all.sort();
-    all
 }

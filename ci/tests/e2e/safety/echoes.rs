@@ -2,7 +2,7 @@
 //! 068 to 071): run together with other words, written by a style, in a file's name, in a host's name.
 
 use super::lab::{Lab, canary};
-use super::masks::{read, shows};
+use super::ocr::{read, shows};
 use super::stage::{LOGIN, Stage};
 
 /// A word like any other: no sign tells it from what stands beside it.
@@ -95,7 +95,7 @@ fn r18_r26_cases_068_to_071_what_a_page_makes_of_a_value_stays_inside() {
         .map(|b| format!("{b:02x}"))
         .collect();
     let mut all = vec![("what was said".to_owned(), said)];
-    for file in super::canary::files(run.folder()) {
+    for file in super::lab::files(run.folder()) {
         let name = file.display().to_string();
         assert!(!name.replace(&seen, "").contains(USER), "{name}");
         let bytes = std::fs::read(&file).expect("a file");

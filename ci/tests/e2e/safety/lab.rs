@@ -22,6 +22,9 @@ pub struct Outcome {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
+    /// As they came.
+    pub raw_stdout: Vec<u8>,
+    pub raw_stderr: Vec<u8>,
     /// The folder of the run; absent where none was begun.
     pub folder: Option<PathBuf>,
     pub events: Vec<Value>,
@@ -144,6 +147,8 @@ impl Lab {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            raw_stdout: output.stdout,
+            raw_stderr: output.stderr,
             folder,
             events,
             command_lines,
@@ -325,4 +330,25 @@ pub fn canary(length: usize) -> String {
         .iter()
         .map(|b| SAFE[*b as usize % SAFE.len()] as char)
         .collect()
+}
+
+/// Every file below a folder.
+pub fn files(root: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_symlink() {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                all.push(path);
+            }
+        }
+    }
+    all.sort();
+    all
 }

@@ -1,52 +1,9 @@
 //! What pictures show, read by OCR (R18, R26, cases 041, 067, 077–080, 087, and the hostile pages of
 //! security.md 2.1). A page without masks is read as a control: a blind reader proves nothing.
 
-use std::path::Path;
-use std::process::Command;
-
 use super::lab::{Lab, canary};
+use super::ocr::{read, shows};
 use super::stage::{LOGIN, Stage};
-
-/// Letters and digits of a picture, as a reader sees them at two sizes and in negative.
-pub fn read(picture: &Path) -> String {
-    let mut all = String::new();
-    for more in [&[][..], &["-negate"][..]] {
-        let out = picture.with_extension("ocr.png");
-        let converted = Command::new("convert")
-            .arg(picture)
-            .args(["-resize", "200%", "-colorspace", "Gray"])
-            .args(more)
-            .arg(&out)
-            .status()
-            .expect("ImageMagick");
-        assert!(converted.success());
-        let text = Command::new("tesseract")
-            .arg(&out)
-            .args(["-", "--psm", "11"])
-            .env("OMP_THREAD_LIMIT", "1")
-            .output()
-            .expect("tesseract");
-        let _ = std::fs::remove_file(&out);
-        all.push_str(&String::from_utf8_lossy(&text.stdout));
-    }
-    plain(&all)
-}
-
-fn plain(text: &str) -> String {
-    text.to_lowercase()
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .collect()
-}
-
-/// Any six letters in a row of a value are a leak: OCR drops one now and then.
-pub fn shows(read: &str, value: &str) -> bool {
-    let value = plain(value);
-    value.as_bytes().windows(6).any(|piece| {
-        let piece = std::str::from_utf8(piece).unwrap_or("");
-        read.contains(piece)
-    })
-}
 
 const BIG: &str = "<style>body{font:24px 'DejaVu Sans Mono',monospace}input{font:24px 'DejaVu Sans Mono',monospace;width:28em}</style>";
 

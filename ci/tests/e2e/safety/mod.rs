@@ -7,6 +7,8 @@ mod hosts;
 mod lab;
 mod login;
 mod masks;
+mod model;
+mod ocr;
 mod secrets;
 mod stage;
 mod writes;
