@@ -25,6 +25,8 @@ const FEATURES_OFF: &[&str] = &[
     "MediaRouter",
     "OptimizationHints",
     "Translate",
+    // Joins a multicast group at a page's word; no local address is ever gathered that it would hide.
+    "WebRtcHideLocalIpsWithMdns",
     "WebUIOmniboxAimPopup",
     "WebUIOmniboxFullPopup",
     "WebUIOmniboxPopup",

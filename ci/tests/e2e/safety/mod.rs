@@ -8,6 +8,7 @@ mod lab;
 mod login;
 mod masks;
 mod model;
+mod netns;
 mod ocr;
 mod secrets;
 mod stage;
