@@ -28,12 +28,7 @@ pub struct Found {
 
 /// Nothing found by a selector nobody understands is no data.
 fn bad_selector(css: &str) -> BrokerError {
-    BrokerError::Missed(Box::new(Miss {
-        kind: MissKind::NotFound,
-        message: format!("`{css}` is no CSS selector the browser understands"),
-        nearest: Vec::new(),
-        help: None,
-    }))
+    BrokerError::Missed(Box::new(Miss::bad_selector(css)))
 }
 
 impl Broker {

@@ -93,14 +93,7 @@ impl Broker {
             match answer {
                 Ok(more) => found.extend(more),
                 Err(reason) if reason == "stale" => return Err(BrokerError::Stale),
-                Err(_) => {
-                    return Ok(Err(Miss {
-                        kind: MissKind::NotFound,
-                        message: format!("`{what}` is no CSS selector the browser understands"),
-                        nearest: Vec::new(),
-                        help: None,
-                    }));
-                }
+                Err(_) => return Ok(Err(Miss::bad_selector(what))),
             }
         }
         // An element outside the read's own list has no place in it: scopes can't narrow it, except

@@ -408,12 +408,12 @@ pub(super) fn no_scope(observation: &Observation, target: &Target) -> Miss {
 }
 
 pub(super) fn not_to_be_sought(target: &Target) -> Miss {
+    if let By::Css(css) = &target.by {
+        return Miss::bad_selector(css);
+    }
     Miss {
         kind: MissKind::NotFound,
-        message: match &target.by {
-            By::Css(css) => format!("`{css}` is no CSS selector the browser understands"),
-            _ => format!("{} was not looked for", target_words(target)),
-        },
+        message: format!("{} was not looked for", target_words(target)),
         nearest: Vec::new(),
         help: None,
     }

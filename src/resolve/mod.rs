@@ -116,6 +116,19 @@ pub enum MissKind {
     BehindDialog,
     /// Only a near match, and near matches never serve this step.
     OnlyNear,
+    /// Nobody understands the selector: no page will ever hold it.
+    BadSelector,
+}
+
+impl Miss {
+    pub fn bad_selector(css: &str) -> Self {
+        Self {
+            kind: MissKind::BadSelector,
+            message: format!("`{css}` is no CSS selector the browser understands"),
+            nearest: Vec::new(),
+            help: Some("mend the selector, or name the control by role and name".into()),
+        }
+    }
 }
 
 impl MissKind {
@@ -127,6 +140,7 @@ impl MissKind {
             Self::NoScope => "scope_not_found",
             Self::BehindDialog => "behind_dialog",
             Self::OnlyNear => "only_near",
+            Self::BadSelector => "bad_selector",
         }
     }
 }

@@ -92,16 +92,18 @@ impl AttemptRun<'_> {
                     }
                 },
                 Err(miss) => {
-                    let limit = if miss.kind == MissKind::Ambiguous {
-                        limit.min(AMBIGUOUS_FOR)
-                    } else {
-                        limit
+                    let limit = match miss.kind {
+                        MissKind::BadSelector => Duration::ZERO,
+                        MissKind::Ambiguous => limit.min(AMBIGUOUS_FOR),
+                        _ => limit,
                     };
                     // A search down a list goes on while it gets anywhere.
                     let searched =
                         began.elapsed() < limit * SEARCH_TIMES && self.broker.searching();
                     if began.elapsed() >= limit && !searched || self.must_stop() {
-                        if step.step.optional && miss.kind != MissKind::Ambiguous {
+                        let may_be_absent =
+                            !matches!(miss.kind, MissKind::Ambiguous | MissKind::BadSelector);
+                        if step.step.optional && may_be_absent {
                             // What is approved for it stays approved.
                             self.keep_lock(step);
                             return Ok(None);

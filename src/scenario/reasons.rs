@@ -8,6 +8,7 @@ pub const REASONS: &[&str] = &[
     "aborted",
     "ambiguous",
     "bad_lock",
+    "bad_selector",
     "behind_dialog",
     "blocked",
     "captcha",

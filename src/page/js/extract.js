@@ -63,8 +63,40 @@ function extracted(root, spec) {
   }
   const tag = tagOf(found);
   if (NATIVE_FIELDS.has(tag)) return valueOf(found, roleOf(found), tag);
-  const text = found instanceof HTMLElement || 'innerText' in found ? getter(HTMLElement.prototype, 'innerText').call(found) : TEXT_CONTENT.call(found);
-  return fold(text || '');
+  return shownText(found);
+}
+// As shown, with a seam where one element's text runs into the next one's: what stands at such a border is
+// a word of its own there, as it is in a read.
+function shownText(element) {
+  const inner = element instanceof HTMLElement || 'innerText' in element ? getter(HTMLElement.prototype, 'innerText').call(element) : TEXT_CONTENT.call(element);
+  const text = fold(inner || '');
+  // The page's style may change the case of what is shown.
+  const low = text.toLowerCase();
+  const same = low.length === text.length;
+  const borders = [];
+  let at = 0;
+  for (const node of textsIn(element)) {
+    const data = fold(TEXT_DATA.call(node));
+    const from = data ? (same ? low.indexOf(data.toLowerCase(), at) : text.indexOf(data, at)) : -1;
+    if (from < 0) continue;
+    borders.push(from, from + data.length);
+    at = from + data.length;
+  }
+  let out = '';
+  let copied = 0;
+  for (const border of borders) {
+    const piece = text.slice(copied, border);
+    out += seam(out, piece) + piece;
+    copied = border;
+  }
+  return out + seam(out, text.slice(copied)) + text.slice(copied);
+}
+// Text nodes that are shown, in order.
+function* textsIn(element) {
+  for (let node = first(element); node; node = next(node)) {
+    if (kind(node) === TEXT) yield node;
+    else if (kind(node) === ELEMENT && CHECK_VISIBILITY.call(node, { visibilityProperty: true })) yield* textsIn(node);
+  }
 }
 function findAll(root, css) {
   if (root !== document && kind(root) === ELEMENT && css === ':scope') return [root];

@@ -128,3 +128,47 @@ fn r18_r26_cases_068_to_071_what_a_page_makes_of_a_value_stays_inside() {
         }
     }
 }
+
+/// What is extracted is judged as what is read: at the border of an element a value is a word.
+#[test]
+fn r18_r93_a_name_beside_another_element_is_hidden_in_extracted_data() {
+    let stage = Stage::open("");
+    stage.page(
+        "site.test",
+        "/page",
+        "<title>Page</title><h1>Orders</h1>\
+         <p id=who>Signed in as <b>annabel</b><a href='#'>Sign out</a></p>\
+         <p id=loud style='text-transform:uppercase'>Hi<i>annabel</i>sign out</p>\
+         <p id=cut><i>an</i><span hidden>annabel</span><b>na</b>bel<a href='#'>Sign out</a></p>\
+         <p id=word>annabelsign</p>\
+         <table><tr><td>7</td><td><i>annabel</i>today</td></tr></table>",
+    );
+    let mut lab = Lab::on(&stage, &["site.test"], true);
+    lab.credential("ada", "http://site.test", "annabel", &canary(14));
+    let start = "start: http://site.test/page\ncredentials: [ada]\n";
+    lab.scenario(
+        "names",
+        &format!(
+            "{start}steps:\n  - extract: {{ who: '#who', loud: '#loud', cut: '#cut', word: '#word', rows: {{ each: tr, fields: {{ by: 'td:last-child' }} }} }}\nexpect: [ {{ see: Orders }} ]\n"
+        ),
+    );
+    lab.scenario(
+        "bad-next",
+        &format!(
+            "{start}steps:\n  - extract: {{ rows: {{ each: tr, fields: {{ by: td }}, next: {{ css: 'a[[' }} }} }}\nexpect: [ {{ see: Orders }} ]\n"
+        ),
+    );
+    let run = lab.run(&["--fresh"]);
+    run.check(&[
+        ("names", "passed/completed"),
+        ("bad-next", "failed/bad_selector"),
+    ]);
+    let data = std::fs::read_to_string(run.folder().join("names/data.json")).expect("data");
+    let data: serde_json::Value = serde_json::from_str(&data).expect("JSON");
+    let name = "‹ada.username›";
+    assert_eq!(data["who"], format!("Signed in as {name}Sign out"));
+    assert_eq!(data["loud"], format!("HI{name}SIGN OUT"));
+    assert_eq!(data["cut"], format!("{name}Sign out"));
+    assert_eq!(data["word"], "annabelsign", "a part of a word is no name");
+    assert_eq!(data["rows"][0]["by"], format!("{name}today"));
+}
