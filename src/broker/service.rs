@@ -98,6 +98,13 @@ impl Broker {
         self.gate().withdraw();
     }
 
+    /// An action counts the answers to its own requests: what came before it is no matter of its.
+    pub fn forget_answers(&mut self) {
+        self.drain_network();
+        self.unanswered.clear();
+        self.answer_lost = false;
+    }
+
     /// Waits for the answer to every declared write under way; `false` when one has none by then, or
     /// never will.
     pub async fn writes_answered(&mut self, limit: Duration) -> bool {

@@ -307,6 +307,7 @@ impl Held<'_> {
     ) -> Result<Did, Stopped> {
         let mut step = self.planned(nothing());
         step.step.download = opened.download.as_deref().map(called);
+        self.run.broker.forget_answers();
         let sent = self.run.writes_sent;
         self.begin(&step, primitive, role, name);
         self.run.broker.begin_step(&step.step);

@@ -407,6 +407,33 @@ fn a_value_is_never_read_again() {
 }
 
 #[test]
+fn r8_a_credential_in_a_selector_is_refused_with_its_place() {
+    for line in [
+        "  - click: { css: \"a[title='$(u.username)']\" }",
+        "  - click: { text: \"Hello $(u.username)\" }",
+        "  - { click: Save, within: { css: \"#$(u.username)\" } }",
+        "  - extract: { who: \"#$(u.username)\" }",
+        "  - extract: { rows: { each: tr, fields: { who: \"#$(u.username)\" } } }",
+        "  - extract: { rows: { each: tr, fields: { a: b }, next: { css: \"#$(u.username)\" } } }",
+    ] {
+        let s = sound(&format!(
+            "start: http://a.test/\ncredentials: [u]\nsteps:\n{line}\nexpect: {{ see: $(u.username) }}\n"
+        ));
+        let problems = bind(&s, &Vars::default()).unwrap_err();
+        let shown = problem(&problems[0], Style::Plain);
+        assert_eq!(problems.len(), 1, "{line}");
+        assert!(
+            shown.contains(":4:") && shown.contains("can't stand here"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("name the control by role and name"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
 fn unknown_variables_are_named_with_the_nearest() {
     let s = sound(
         "start: http://a.test/\ncredentials: [u]\nvars: { repo: demo-$(run.id) }\nsteps:\n  - click: $(rpo)\n  - goto: /$(u.username)\n  - click: $(u.username)\nexpect: { see: x }\n",

@@ -160,12 +160,21 @@ impl Binder {
             .split_once('.')
             .filter(|(c, f)| self.credentials.iter().any(|k| k == c) && !f.is_empty());
         if let Some((credential, field)) = credential {
-            if matches!(place, Place::Named | Place::NamedGlob | Place::Selector) {
-                return Some(format!("‹{credential}.{field}›"));
-            }
-            let problem = Problem::error(format!("`$({name})` can't stand here: a credential is referred to in targets and `expect` only"))
-                .at(&self.source, span)
-                .help(format!("to type it, write `credential: {name}` instead of `with`"));
+            let (why, help) = match place {
+                Place::Named | Place::NamedGlob => return Some(format!("‹{credential}.{field}›")),
+                Place::Selector => (
+                    "the page itself is searched for a `css` or `text`, and no value is handed to a page",
+                    "name the control by role and name: `link \"…\"`, with `within:` where needed"
+                        .to_owned(),
+                ),
+                _ => (
+                    "a credential is referred to in targets and `expect` only",
+                    format!("to type it, write `credential: {name}` instead of `with`"),
+                ),
+            };
+            let problem = Problem::error(format!("`$({name})` can't stand here: {why}"))
+                .at(&self.source, self.narrow(span, name))
+                .help(help);
             self.problems.push(problem);
             return None;
         }

@@ -217,11 +217,11 @@ fn extract(v: &mut impl Visit, e: &mut Extract) {
 
 fn extractor(v: &mut impl Visit, e: &mut Extractor, span: Span) {
     match e {
-        Extractor::Css { css, .. } => v.text(css, Place::Text, span),
+        Extractor::Css { css, .. } => v.text(css, Place::Selector, span),
         Extractor::Each {
             each, fields, next, ..
         } => {
-            v.text(each, Place::Text, span);
+            v.text(each, Place::Selector, span);
             fields
                 .iter_mut()
                 .for_each(|(_, inner)| extractor(v, inner, span));

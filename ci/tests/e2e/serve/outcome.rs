@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,19 +15,25 @@ const PAGE: &str = r#"<!doctype html><html lang="en"><title>Desk</title><h1>Desk
 <button onclick="post('/slow').then((r) => out.textContent = r.ok ? 'slow is stored' : 'slow was stopped')">Slow</button>
 <button onclick="post('/lost').catch(() => {})">Lost</button>
 <button onclick="post('/one'); post('/two')">Two</button>
+<button onclick="post('/late').catch(() => {}); setTimeout(() => post('/stray'), 300)">Late</button>
 <button onclick="window.open('http://localhost:9/inside?x=1')">Pop</button>
 <output id="out"></output>
 <script>async function post(path) { return fetch(path, { method: 'POST', body: 'x' }); }</script>"#;
 
-/// A site that notes every POST; `/slow` takes its time, `/lost` hangs up.
+/// A site that notes every POST; `/slow` takes its time, `/lost` hangs up, `/late` once `released`.
 fn site() -> (String, Arc<Mutex<Vec<String>>>) {
+    site_until(Arc::default())
+}
+
+fn site_until(released: Arc<AtomicBool>) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = listener.local_addr().expect("an address").to_string();
     let posts = Arc::new(Mutex::new(Vec::new()));
     let noted = posts.clone();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let (Ok(mut stream), noted) = (stream, noted.clone()) else {
+            let (Ok(mut stream), noted, released) = (stream, noted.clone(), released.clone())
+            else {
                 continue;
             };
             std::thread::spawn(move || {
@@ -52,6 +59,12 @@ fn site() -> (String, Arc<Mutex<Vec<String>>>) {
                     noted.lock().expect("a list").push(path.clone());
                     match path.as_str() {
                         "/lost" => return,
+                        "/late" => {
+                            while !released.load(Ordering::Relaxed) {
+                                std::thread::sleep(Duration::from_millis(10));
+                            }
+                            return;
+                        }
                         "/slow" => std::thread::sleep(Duration::from_secs(4)),
                         _ => {}
                     }
@@ -146,6 +159,30 @@ fn an_approved_write_that_was_sent_is_never_told_as_no_effect() {
         two.raw
     );
     assert_eq!(sent().len(), 1);
+}
+
+#[test]
+fn an_answer_that_never_came_is_not_missed_by_the_next_action() {
+    let released = Arc::new(AtomicBool::new(false));
+    let (at, posts) = site_until(released.clone());
+    let (serving, tokens) = Serving::start("http://parcels.test", &[]);
+    let session = serving.open(&tokens.ada, &format!("http://{at}/"));
+    let approved = Approved {
+        serving: &serving,
+        tokens: &tokens,
+        session: &session,
+    };
+    // Its second request was not approved: the action ends on that, its first one still open.
+    let late = approved.click("Late");
+    assert_ne!(late.status, 200, "{}", late.raw);
+    assert_eq!(*posts.lock().expect("a list"), ["/late"]);
+    released.store(true, Ordering::Relaxed);
+    let quiet = approved.click("Quiet");
+    assert_eq!(quiet.status, 200, "{}", quiet.raw);
+    assert_eq!(
+        quiet.body["sent"],
+        json!([format!("POST http://{at}/quiet")])
+    );
 }
 
 #[test]
