@@ -38,10 +38,20 @@ impl Drop for Served {
     }
 }
 
+/// In a suite that is its home as well, with nothing of whoever runs the tests.
+fn program(suite: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rehearsal"));
+    command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", suite)
+        .current_dir(suite);
+    command
+}
+
 fn serve(suite: &Path) -> Served {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_rehearsal"))
+    let mut child = program(suite)
         .args(["review", "--web"])
-        .current_dir(suite)
         .stdout(Stdio::piped())
         .spawn()
         .expect("the program starts");
@@ -70,10 +80,9 @@ fn click(address: &str, button: &str) {
          write: decides what waits\nexpect: [ {{ see: Nothing is pending }} ]\n"
     );
     fs::write(file, scenario).expect("a scenario");
-    let ran = Command::new(env!("CARGO_BIN_EXE_rehearsal"))
+    let ran = program(suite.path())
         .args(["run", "--confirm-writes", "--out"])
         .arg(tmp.path())
-        .current_dir(suite.path())
         .stdin(Stdio::null())
         .output()
         .expect("the program runs");

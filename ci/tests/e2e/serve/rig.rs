@@ -349,14 +349,14 @@ pub struct Tokens {
     pub approver: String,
 }
 
-/// The program with a home of its own.
+/// The program with a home of its own and nothing of whoever runs the tests.
 pub fn command(home: &Path) -> Command {
     let mut command = Command::new(PROGRAM);
     command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("HOME", home)
-        .env("XDG_STATE_HOME", home.join("state"))
-        .env_remove("OPENAI_API_KEY")
-        .env_remove("OPENAI_BASE_URL");
+        .env("XDG_STATE_HOME", home.join("state"));
     command
 }
 

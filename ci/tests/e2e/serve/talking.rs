@@ -173,6 +173,8 @@ fn r13_a_draft_without_a_terminal_keeps_nothing_and_echoes_nothing() {
             .arg(super::rig::PROGRAM)
             .arg("draft")
             .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", home.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
