@@ -307,11 +307,17 @@ impl Watch {
                 state.tab_goes(context, url);
             }
         }
-        if matches!(phase, NavPhase::Committed | NavPhase::Failed) && !self.judge(url) {
-            let current = self.state().current == context;
-            if !current {
-                let _ = tabs.tab(context).close().await;
-            }
+        let current = self.state().current == context;
+        // What a page makes itself passes no proxy, and where such a window shares nothing with its opener
+        // nothing more is told of it (measured).
+        let made = url.starts_with("blob:") || url.starts_with("data:");
+        let judged = match phase {
+            NavPhase::Committed | NavPhase::Failed => true,
+            NavPhase::Started => made && !current,
+            _ => false,
+        };
+        if judged && !self.judge(url) && !current {
+            let _ = tabs.tab(context).close().await;
         }
     }
 
