@@ -69,20 +69,47 @@ const matches = (element, css) => MATCHES.call(element, css);
 const closest = (element, css) => CLOSEST.call(element, css);
 const rectOf = (element) => RECT.call(element);
 // An area of an image map has no box of its own: its part of the image, as wide as its shape.
+const isCircle = (area) => /^circ/i.test(attribute(area, 'shape') || '');
+const coordsOf = (area) => (attribute(area, 'coords') || '').split(/[\s,;]+/).filter(Boolean).map(Number);
 function areaBox(area) {
   const map = closest(area, 'map');
   const name = map && (attribute(map, 'name') || attribute(map, 'id'));
   const image = name && [...all(rootOf(area), 'img[usemap]')].find((one) => attribute(one, 'usemap') === `#${name}`);
   if (!image || !CHECK_VISIBILITY.call(image, { visibilityProperty: true })) return null;
   const whole = rectOf(image);
-  const at = (attribute(area, 'coords') || '').split(/[\s,;]+/).filter(Boolean).map(Number);
+  const at = coordsOf(area);
   if (!at.length || at.some(Number.isNaN)) return { image, box: whole };
-  const circle = /^circ/i.test(attribute(area, 'shape') || '');
-  const [across, down] = circle
+  const [across, down] = isCircle(area)
     ? [[at[0] - at[2], at[0] + at[2]], [at[1] - at[2], at[1] + at[2]]]
     : [at.filter((_, i) => i % 2 === 0), at.filter((_, i) => i % 2 === 1)];
   const [left, top] = [Math.min(...across), Math.min(...down)];
   return { image, box: new DOMRect(whole.x + left, whole.y + top, Math.max(...across) - left, Math.max(...down) - top) };
+}
+// The area of an image that a point of the viewport falls into.
+function areaAt(image, x, y) {
+  const named = attribute(image, 'usemap');
+  if (!named) return null;
+  const mine = (map) => [attribute(map, 'name'), attribute(map, 'id')].some((name) => name && `#${name}` === named);
+  const map = [...all(rootOf(image), 'map')].find(mine);
+  const whole = rectOf(image);
+  return (map && [...all(map, 'area')].find((area) => areaHolds(area, x - whole.x, y - whole.y))) || null;
+}
+function areaHolds(area, x, y) {
+  const at = coordsOf(area);
+  if (!at.length || at.some(Number.isNaN)) return /^def/i.test(attribute(area, 'shape') || '');
+  if (isCircle(area)) return Math.hypot(x - at[0], y - at[1]) <= at[2];
+  const corners = [];
+  for (let i = 0; i + 1 < at.length; i += 2) corners.push([at[i], at[i + 1]]);
+  if (corners.length === 2) {
+    const [[left, top], [right, bottom]] = corners;
+    return x >= Math.min(left, right) && x <= Math.max(left, right) && y >= Math.min(top, bottom) && y <= Math.max(top, bottom);
+  }
+  let inside = false;
+  corners.forEach(([ax, ay], i) => {
+    const [bx, by] = corners[(i + 1) % corners.length];
+    if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) inside = !inside;
+  });
+  return inside;
 }
 
 const windowOf = (node) => DEFAULT_VIEW.call(documentOf(node));
