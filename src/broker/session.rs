@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use url::Url;
 
 use crate::driver::{
-    Browser, CallOptions, ContextSettings, Downloads, DriverError, Tab, UserContext,
+    Browser, CallOptions, ContextSettings, Downloads, DriverError, Tab, UserContext, is_error_page,
 };
 use crate::network::{NetEvent, Proxy};
 use crate::page::{self, NodeId, Observation};
@@ -552,10 +552,6 @@ impl Broker {
             Err(error) => Err(error.into()),
         }
     }
-}
-
-fn is_error_page(address: &str) -> bool {
-    address.starts_with("chrome-error:") || address.starts_with("about:neterror")
 }
 
 /// Frames that policy allows are read; others are named in the error.

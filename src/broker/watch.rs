@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use url::Url;
 
-use crate::driver::{DriverEvent, Events, NavPhase, PromptKind, Tab, UserContext};
+use crate::driver::{DriverEvent, Events, NavPhase, PromptKind, Tab, UserContext, is_error_page};
 use crate::policy::AllowSet;
 
 use super::downloads::Downloads;
@@ -329,11 +329,7 @@ impl Watch {
     /// Whether a top document may stay; notes it if not. The proxy is the boundary; this is the
     /// second line, and the one that can say where the page went.
     pub(super) fn judge(&self, address: &str) -> bool {
-        if address.is_empty()
-            || address == "about:blank"
-            || address.starts_with("chrome-error:")
-            || address.starts_with("about:neterror")
-        {
+        if address.is_empty() || address == "about:blank" || is_error_page(address) {
             return true;
         }
         let mut state = self.state();

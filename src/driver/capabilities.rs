@@ -37,7 +37,7 @@ pub(super) fn capabilities(
     settings: &LaunchSettings,
     profile: &Path,
 ) -> Map<String, Value> {
-    let mut capabilities = common(settings);
+    let mut capabilities = common(found.kind, settings);
     match found.kind {
         BrowserKind::Chromium => {
             capabilities.insert("browserName".into(), json!("chrome"));
@@ -67,7 +67,7 @@ pub(super) fn capabilities(
 
 /// For a session on somebody else's driver: no paths of this machine.
 pub(super) fn attached(kind: BrowserKind, settings: &LaunchSettings) -> Map<String, Value> {
-    let mut capabilities = common(settings);
+    let mut capabilities = common(kind, settings);
     match kind {
         BrowserKind::Chromium => {
             let mut arguments = chromium_switches(settings);
@@ -91,23 +91,37 @@ pub(super) fn attached(kind: BrowserKind, settings: &LaunchSettings) -> Map<Stri
     capabilities
 }
 
-fn common(settings: &LaunchSettings) -> Map<String, Value> {
+fn common(kind: BrowserKind, settings: &LaunchSettings) -> Map<String, Value> {
     let proxy = settings.proxy.as_deref().unwrap_or(NOWHERE);
     let mut map = Map::new();
     map.insert("webSocketUrl".into(), json!(true));
-    map.insert("unhandledPromptBehavior".into(), json!("ignore"));
+    map.insert("unhandledPromptBehavior".into(), dialogs_are_ours(kind));
     map.insert("acceptInsecureCerts".into(), json!(false));
-    map.insert("proxy".into(), manual_proxy(proxy));
+    map.insert("proxy".into(), manual_proxy(kind, proxy));
     map
 }
 
-/// Without `<-loopback>` addresses of this machine go around the proxy (measured).
-pub(super) fn manual_proxy(address: &str) -> Value {
+/// Every dialog waits for our answer. The one word leaves a question whether to leave a page to
+/// Firefox, which says yes, and Firefox knows no rule of a user context's own (measured).
+fn dialogs_are_ours(kind: BrowserKind) -> Value {
+    match kind {
+        BrowserKind::Chromium => json!("ignore"),
+        BrowserKind::Firefox => json!({"default": "ignore"}),
+    }
+}
+
+/// Without `<-loopback>` addresses of this machine go around Chromium's proxy (measured). Firefox
+/// knows no such word: a preference of ours sends them there.
+pub(super) fn manual_proxy(kind: BrowserKind, address: &str) -> Value {
+    let around: &[&str] = match kind {
+        BrowserKind::Chromium => &["<-loopback>"],
+        BrowserKind::Firefox => &[],
+    };
     json!({
         "proxyType": "manual",
         "httpProxy": address,
         "sslProxy": address,
-        "noProxy": ["<-loopback>"],
+        "noProxy": around,
     })
 }
 
@@ -202,6 +216,8 @@ fn firefox_preferences() -> Value {
     json!({
         "network.proxy.allow_hijacking_localhost": true,
         "network.proxy.failover_direct": false,
+        // The browser's own calls would go around a proxy that refuses them.
+        "network.proxy.allow_bypass": false,
         "media.peerconnection.enabled": false,
         "network.dns.disablePrefetch": true,
         "network.trr.mode": 5,
@@ -307,6 +323,12 @@ mod tests {
         assert_eq!(prefs["network.proxy.failover_direct"], json!(false));
         assert_eq!(prefs["media.peerconnection.enabled"], json!(false));
         assert_eq!(prefs["network.trr.mode"], json!(5));
+        assert_eq!(caps["proxy"]["httpProxy"], json!("127.0.0.1:9"));
+        assert_eq!(caps["proxy"]["noProxy"], json!([]));
+        assert_eq!(
+            caps["unhandledPromptBehavior"],
+            json!({"default": "ignore"})
+        );
     }
 
     #[test]

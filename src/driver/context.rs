@@ -144,13 +144,19 @@ impl UserContext {
         self.events.take()
     }
 
-    /// A new tab with the context's viewport.
+    /// A new tab with the context's viewport, in a window of its own: what hangs or comes to the
+    /// front in one context is nothing to another. Chromium gives each context its window itself;
+    /// Firefox puts all into one, where one tab paints and none comes after one that hangs (measured).
     pub async fn new_tab(&self) -> Result<Tab, DriverError> {
         const COMMAND: &str = "browsingContext.create";
+        let kind = match self.shared.kind {
+            BrowserKind::Chromium => "tab",
+            BrowserKind::Firefox => "window",
+        };
         let answer = self
             .send(
                 COMMAND,
-                json!({"type": "tab", "userContext": self.id, "background": false}),
+                json!({"type": kind, "userContext": self.id, "background": false}),
             )
             .await?;
         let id = answer["context"].as_str().ok_or(DriverError::Malformed {
@@ -240,14 +246,9 @@ async fn remove(connection: &Connection, id: &str) -> Result<(), DriverError> {
 }
 
 fn creation(settings: &ContextSettings, kind: BrowserKind) -> Value {
-    let mut proxy = manual_proxy(&settings.proxy);
-    if kind == BrowserKind::Firefox {
-        // Firefox sends loopback to the proxy by a preference and knows no such word.
-        proxy["noProxy"] = json!([]);
-    }
     json!({
         "acceptInsecureCerts": settings.insecure_certs,
-        "proxy": proxy,
+        "proxy": manual_proxy(kind, &settings.proxy),
         "unhandledPromptBehavior": {"default": "ignore"},
     })
 }

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use super::bidi::{Connection, DEADLINE};
 use super::error::DriverError;
+use super::navigation::stands_for;
 
 /// Events every supported driver knows.
 const NEEDED: &[&str] = &[
@@ -37,7 +38,8 @@ const WELCOME: &[&str] = &[
     "input.fileDialogOpened",
     CRASHED,
 ];
-/// BiDi has no word for a crashed page; Chromium's own comes over the same connection.
+/// BiDi has no word for a crashed page; Chromium's own comes over the same connection. Firefox is told
+/// by geckodriver to end with its page, so it is lost (measured).
 const CRASHED: &str = "goog:cdp.Inspector.targetCrashed";
 
 /// A page can make events faster than anybody reads them.
@@ -326,11 +328,13 @@ fn read(method: &str, params: &Value) -> Option<DriverEvent> {
             phase,
         })
     };
-    // Drivers that name no download name the navigation that became one, if any did.
+    // A driver that gives downloads no name (Firefox's) names the navigation that became one, if any
+    // did, and its address: a page may start several at once.
     let download = |context: &str| {
-        text("download")
-            .or_else(|| text("navigation"))
-            .unwrap_or_else(|| context.to_owned())
+        text("download").unwrap_or_else(|| {
+            let way = text("navigation").unwrap_or_else(|| context.to_owned());
+            format!("{way} {}", text("url").unwrap_or_default())
+        })
     };
     match method {
         "browsingContext.contextCreated" => {
@@ -353,7 +357,15 @@ fn read(method: &str, params: &Value) -> Option<DriverEvent> {
             None => DriverEvent::TabClosed { context },
         }),
         "browsingContext.navigationStarted" => navigation(NavPhase::Started),
-        "browsingContext.navigationCommitted" => navigation(NavPhase::Committed),
+        "browsingContext.navigationCommitted" => match stands_for(&text("url")?) {
+            None => navigation(NavPhase::Committed),
+            Some(url) => Some(DriverEvent::Navigation {
+                navigation: text("navigation"),
+                phase: NavPhase::Failed,
+                context,
+                url,
+            }),
+        },
         "browsingContext.navigationFailed" => navigation(NavPhase::Failed),
         "browsingContext.navigationAborted" => navigation(NavPhase::Aborted),
         "browsingContext.domContentLoaded" => navigation(NavPhase::Interactive),
@@ -471,11 +483,40 @@ mod tests {
             read("browsingContext.downloadWillBegin", &told)
         };
         assert_ne!(began("1"), began("2"));
-        let ended = json!({"context": "A", "navigation": "n", "status": "complete"});
-        assert!(matches!(
-            read("browsingContext.downloadEnd", &ended),
-            Some(DriverEvent::DownloadEnded { download, .. }) if download == "n"
-        ));
+        // Firefox's have no name of their own.
+        let of = |method: &str, url: &str| {
+            let told =
+                json!({"context": "A", "navigation": null, "url": url, "status": "complete"});
+            match read(method, &told) {
+                Some(
+                    DriverEvent::DownloadStarted { download, .. }
+                    | DriverEvent::DownloadEnded { download, .. },
+                ) => download,
+                other => panic!("{other:?}"),
+            }
+        };
+        let began = of("browsingContext.downloadWillBegin", "blob:1");
+        assert_eq!(began, of("browsingContext.downloadEnd", "blob:1"));
+        assert_ne!(began, of("browsingContext.downloadEnd", "blob:2"));
+    }
+
+    #[test]
+    fn an_error_page_in_place_of_an_address_is_a_failed_navigation() {
+        let committed = |url: &str| {
+            let told = json!({"context": "A", "navigation": "n", "url": url});
+            match read("browsingContext.navigationCommitted", &told) {
+                Some(DriverEvent::Navigation { url, phase, .. }) => (url, phase),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(
+            committed("about:neterror?e=proxyConnectFailure&u=https%3A//evil.test/x&c=UTF-8"),
+            ("https://evil.test/x".to_owned(), NavPhase::Failed)
+        );
+        assert_eq!(
+            committed("https://a.test/"),
+            ("https://a.test/".to_owned(), NavPhase::Committed)
+        );
     }
 
     #[test]

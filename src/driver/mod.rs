@@ -29,5 +29,5 @@ pub use events::{DriverEvent, Events, NavPhase, PromptKind};
 pub use find::{BrowserKind, Found, Sandbox};
 pub use input::{Actions, Button, Key, Origin};
 pub use launch::LaunchSettings;
-pub use navigation::{NavFailure, NavOutcome, Wait};
+pub use navigation::{NavFailure, NavOutcome, Wait, is_error_page};
 pub use tab::{Clip, Tab, TreeNode};

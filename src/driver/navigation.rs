@@ -68,24 +68,35 @@ impl NavOutcome {
     }
 }
 
-/// Reads `net::ERR_…` (Chromium) and `NS_ERROR_…` or `about:neterror` words (Firefox).
+/// Reads `net::ERR_…` (Chromium), `NS_…` and the words of error pages' addresses (Firefox).
 pub(super) fn failure_in(text: &str) -> Option<NavFailure> {
     let code = code_in(text)?;
     let is = |words: &[&str]| words.iter().any(|word| code.contains(word));
     Some(
-        if is(&["NAME_NOT_RESOLVED", "NAME_RESOLUTION", "UNKNOWN_HOST"]) {
+        if is(&[
+            "NAME_NOT_RESOLVED",
+            "NAME_RESOLUTION",
+            "UNKNOWN_HOST",
+            "dnsNotFound",
+        ]) {
             NavFailure::Dns
-        } else if is(&["TUNNEL_CONNECTION", "BLOCKED", "PROXY"]) {
+        } else if is(&[
+            "TUNNEL_CONNECTION",
+            "BLOCKED",
+            "PROXY",
+            "proxyConnect",
+            "proxyResolve",
+        ]) {
             NavFailure::Blocked
-        } else if is(&["CONNECTION_REFUSED"]) {
+        } else if is(&["CONNECTION_REFUSED", "connectionFailure"]) {
             NavFailure::Refused
-        } else if is(&["TIMED_OUT", "NET_TIMEOUT"]) {
+        } else if is(&["TIMED_OUT", "NET_TIMEOUT", "netTimeout"]) {
             NavFailure::TimedOut
-        } else if is(&["CERT", "SSL", "SEC_ERROR"]) {
+        } else if is(&["CERT", "SSL", "SEC_ERROR", "nssFailure", "nssBadCert"]) {
             NavFailure::Tls
-        } else if is(&["TOO_MANY_REDIRECTS", "REDIRECT_LOOP"]) {
+        } else if is(&["TOO_MANY_REDIRECTS", "REDIRECT_LOOP", "redirectLoop"]) {
             NavFailure::TooManyRedirects
-        } else if is(&["UNSAFE_PORT", "PORT_ACCESS_NOT_ALLOWED"]) {
+        } else if is(&["UNSAFE_PORT", "PORT_ACCESS_NOT_ALLOWED", "deniedPortAccess"]) {
             NavFailure::UnsafePort
         } else if is(&["ABORTED", "BINDING_ABORTED"]) {
             NavFailure::Aborted
@@ -98,6 +109,8 @@ pub(super) fn failure_in(text: &str) -> Option<NavFailure> {
             "NET_INTERRUPT",
             "ADDRESS_UNREACHABLE",
             "CONNECTION_FAILED",
+            "netReset",
+            "netInterrupt",
         ]) {
             NavFailure::Disconnected
         } else {
@@ -106,22 +119,68 @@ pub(super) fn failure_in(text: &str) -> Option<NavFailure> {
     )
 }
 
-/// The first `ERR_…` or `NS_ERROR_…` word.
+const CODES: [&str; 5] = [
+    "ERR_",
+    "NS_ERROR_",
+    "NS_BINDING_",
+    "SEC_ERROR_",
+    "SSL_ERROR_",
+];
+
+/// Firefox's words for its error pages that come in place of a code (measured).
+const PAGES: [&str; 11] = [
+    "connectionFailure",
+    "deniedPortAccess",
+    "dnsNotFound",
+    "netInterrupt",
+    "netReset",
+    "netTimeout",
+    "nssBadCert",
+    "nssFailure",
+    "proxyConnect",
+    "proxyResolve",
+    "redirectLoop",
+];
+
+/// The first word that is a code or names an error page.
 fn code_in(text: &str) -> Option<&str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .find(|word| {
-            ["ERR_", "NS_ERROR_", "SEC_ERROR_", "SSL_ERROR_"]
-                .iter()
-                .any(|prefix| word.starts_with(prefix))
-                && word.len() < 80
+            let begins = |prefix: &&str| word.starts_with(*prefix);
+            word.len() < 80 && (CODES.iter().any(|c| begins(c)) || PAGES.iter().any(|p| begins(p)))
         })
 }
 
 /// Is this the address of a browser's own error page?
-pub(super) fn is_error_page(url: &str) -> bool {
+pub fn is_error_page(url: &str) -> bool {
     ["chrome-error:", "about:neterror", "about:certerror"]
         .iter()
         .any(|start| url.starts_with(start))
+}
+
+/// Firefox tells no failure by an event: it commits a page of its own in place of this address.
+pub(super) fn stands_for(url: &str) -> Option<String> {
+    parameter(&firefox_page(url)?, "u")
+}
+
+/// Why Firefox's error page stands there, as its address says.
+pub(super) fn failure_of_page(url: &str) -> Option<NavFailure> {
+    let page = firefox_page(url)?;
+    if page.path() == "certerror" {
+        return Some(NavFailure::Tls);
+    }
+    let word = parameter(&page, "e")?;
+    Some(failure_in(&word).unwrap_or(NavFailure::Other(word)))
+}
+
+fn firefox_page(url: &str) -> Option<url::Url> {
+    let ours = url.starts_with("about:") && is_error_page(url);
+    ours.then(|| url::Url::parse(url).ok()).flatten()
+}
+
+fn parameter(page: &url::Url, name: &str) -> Option<String> {
+    let value = page.query_pairs().find(|(key, _)| key == name)?.1;
+    (!value.is_empty()).then(|| value.into_owned())
 }
 
 /// A navigation command's error: a failed load is an outcome, not an error.
@@ -161,6 +220,13 @@ mod tests {
             ("net::ERR_CONNECTION_TIMED_OUT", NavFailure::TimedOut),
             ("NS_ERROR_UNKNOWN_HOST", NavFailure::Dns),
             ("net::ERR_ABORTED", NavFailure::Aborted),
+            ("Error: NS_BINDING_ABORTED", NavFailure::Aborted),
+            ("Error: NS_ERROR_PROXY_FORBIDDEN", NavFailure::Blocked),
+            (
+                "Error: NS_ERROR_REDIRECT_LOOP",
+                NavFailure::TooManyRedirects,
+            ),
+            ("Error: deniedPortAccess", NavFailure::UnsafePort),
             (
                 "net::ERR_INVALID_RESPONSE",
                 NavFailure::Other("ERR_INVALID_RESPONSE".into()),
@@ -176,5 +242,25 @@ mod tests {
         assert!(is_error_page("chrome-error://chromewebdata/"));
         assert!(is_error_page("about:neterror?e=dnsNotFound"));
         assert!(!is_error_page("https://a.test/chrome-error:"));
+    }
+
+    #[test]
+    fn firefox_s_error_page_says_why_and_in_whose_place_it_stands() {
+        let page = "about:neterror?e=netReset&u=https%3A//a.test/x%3Fy%3D1&c=UTF-8&d=The%20…";
+        assert_eq!(failure_of_page(page), Some(NavFailure::Disconnected));
+        assert_eq!(stands_for(page).as_deref(), Some("https://a.test/x?y=1"));
+        assert_eq!(
+            failure_of_page("about:certerror?e=nssBadCert&u=https%3A//a.test/"),
+            Some(NavFailure::Tls)
+        );
+        let other = failure_of_page("about:neterror?e=malformedURI&u=x");
+        assert_eq!(other, Some(NavFailure::Other("malformedURI".into())));
+        for none in [
+            "chrome-error://chromewebdata/",
+            "https://a.test/?e=netReset&u=x",
+        ] {
+            assert_eq!(failure_of_page(none), None);
+            assert_eq!(stands_for(none), None);
+        }
     }
 }

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use base64::Engine;
+use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
+use thirtyfour::bidi::RawEventStream;
+use tokio::task::unconstrained;
 
 use super::bidi::{CallOptions, Connection, DEADLINE};
 use super::error::DriverError;
@@ -82,10 +85,16 @@ impl Tab {
         deadline: Duration,
     ) -> Result<NavOutcome, DriverError> {
         let params = json!({"url": url, "wait": wait.word()});
+        let events = self.connection.bidi().subscribe_raw();
         match self
             .send("browsingContext.navigate", params, deadline)
             .await
         {
+            Ok(answer) if became_download(events, &answer) => Ok(NavOutcome {
+                url: url.to_owned(),
+                navigation: answer["navigation"].as_str().map(str::to_owned),
+                failure: Some(NavFailure::Aborted),
+            }),
             Ok(answer) => self.arrived(url, answer, wait).await,
             Err(error) => navigation::outcome_of(url, error),
         }
@@ -144,8 +153,8 @@ impl Tab {
                 &self.context,
                 Some(SANDBOX),
                 "() => [document.URL.slice(0, 16384), \
-                   /^(chrome-error|about):/.test(document.URL) \
-                     ? String(document.querySelector('.error-code, #errorCode')?.textContent ?? '')\
+                   /^chrome-error:/.test(document.URL) \
+                     ? String(document.querySelector('.error-code')?.textContent ?? '')\
                          .slice(0, 200) || String(document.documentElement.innerText).slice(0, 4000)\
                      : '']",
                 Vec::new(),
@@ -155,15 +164,16 @@ impl Tab {
         let answer = values::plain(&answer);
         let url = answer[0].as_str().unwrap_or_default().to_owned();
         let failure = navigation::is_error_page(&url).then(|| {
-            navigation::failure_in(answer[1].as_str().unwrap_or_default())
+            navigation::failure_of_page(&url)
+                .or_else(|| navigation::failure_in(answer[1].as_str().unwrap_or_default()))
                 .unwrap_or_else(|| NavFailure::Other("error page".to_owned()))
         });
         Ok((url, failure))
     }
 
-    /// Ends a load that never ends; the page that was there stays. A script can't do it: while
-    /// a navigation is under way Chromium's driver answers none (measured). Where the driver
-    /// has no word for it, the tab goes to an empty page.
+    /// Ends a load that never ends; the page that was there stays. Chromium's driver answers no
+    /// script while a navigation is under way but has a word of its own for this; Firefox's lets a
+    /// script do it (measured). Where neither helps, the tab goes to an empty page.
     pub async fn stop_loading(&self) -> Result<(), DriverError> {
         const LIMIT: Duration = Duration::from_secs(3);
         let session = self.send("goog:cdp.getSession", json!({}), LIMIT).await;
@@ -173,6 +183,19 @@ impl Tab {
             let stopped = self
                 .connection
                 .send("goog:cdp.sendCommand", stop, LIMIT)
+                .await;
+            if stopped.is_ok() {
+                return Ok(());
+            }
+        } else {
+            let options = CallOptions {
+                deadline: LIMIT,
+                ..CallOptions::default()
+            };
+            let stop = "() => window.stop()";
+            let stopped = self
+                .connection
+                .call_function(&self.context, Some(SANDBOX), stop, Vec::new(), &options)
                 .await;
             if stopped.is_ok() {
                 return Ok(());
@@ -310,6 +333,20 @@ impl Tab {
                 what: "no context",
             })
     }
+}
+
+/// Firefox's driver calls a navigation that became a download a success; it has told of the download
+/// by then (measured), and events stand in their stream before the answers that came after them.
+fn became_download(mut events: RawEventStream, answer: &Value) -> bool {
+    while let Some(Some(event)) = unconstrained(events.next()).now_or_never() {
+        if event.method == "browsingContext.downloadWillBegin"
+            && answer["navigation"].is_string()
+            && event.params.get("navigation") == answer.get("navigation")
+        {
+            return true;
+        }
+    }
+    false
 }
 
 fn tree_node(node: &Value) -> Option<TreeNode> {

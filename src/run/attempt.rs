@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::broker::{Broker, Effect};
+use crate::driver::is_error_page;
 use crate::event::{
     Failure, ScenarioFinished, ScenarioStarted, Status, StepFinished, StepStarted, What,
 };
@@ -426,7 +427,7 @@ impl<'a> AttemptRun<'a> {
                 .map_err(|f| f.at(step))?;
         }
         if let Some(page) = self.broker.last()
-            && (page.url.starts_with("chrome-error:") || page.url.starts_with("about:neterror"))
+            && is_error_page(&page.url)
         {
             // An address outside the list says more than the error page that stands for it.
             self.judge_happenings(step).map_err(|f| f.at(step))?;

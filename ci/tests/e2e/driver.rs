@@ -1,4 +1,5 @@
-//! The driver room on a real Chromium: processes, contexts, navigation, input, deadlines.
+//! The driver room on a real browser: processes, contexts, navigation, input, deadlines. Chromium, or
+//! what `REHEARSAL_BROWSER` names.
 
 use std::io::{Read, Write};
 use std::net::TcpListener as StdListener;
@@ -11,8 +12,8 @@ use std::time::{Duration, Instant};
 use rehearsal::driver::events::NavPhase;
 use rehearsal::driver::input::{Actions, Button, Key, Origin};
 use rehearsal::driver::{
-    Browser, CallOptions, Clip, ContextSettings, DriverError, DriverEvent, Events, LaunchSettings,
-    NavFailure, PromptKind, Tab, Wait, values,
+    Browser, BrowserKind, CallOptions, Clip, ContextSettings, DriverError, DriverEvent, Events,
+    LaunchSettings, NavFailure, PromptKind, Tab, Wait, values,
 };
 use rehearsal::system::{GuardError, proc};
 use serde_json::{Value, json};
@@ -22,8 +23,24 @@ const SANDBOX: Option<&str> = Some("test");
 
 fn settings() -> LaunchSettings {
     LaunchSettings {
+        kind: kind(),
         guard: Some(env!("CARGO_BIN_EXE_rehearsal").into()),
         ..LaunchSettings::default()
+    }
+}
+
+/// For what only Chromium or its driver does.
+fn chromium() -> LaunchSettings {
+    LaunchSettings {
+        kind: BrowserKind::Chromium,
+        ..settings()
+    }
+}
+
+fn kind() -> BrowserKind {
+    match std::env::var("REHEARSAL_BROWSER").as_deref() {
+        Ok("firefox") => BrowserKind::Firefox,
+        _ => BrowserKind::Chromium,
     }
 }
 
@@ -139,11 +156,14 @@ async fn a_browser_does_what_a_broker_needs() {
     let started = Instant::now();
     let browser = Browser::launch(&settings()).await.unwrap();
     println!("measured: launch {:?}", started.elapsed());
-    assert!(browser.version().name.contains("chrom"));
+    assert_eq!(
+        browser.version().name.contains("chrom"),
+        kind() == BrowserKind::Chromium
+    );
     let group = browser.process_group().await.unwrap();
     let arguments = command_lines(group);
     assert!(
-        !arguments.contains("--remote-debugging-port"),
+        kind() == BrowserKind::Firefox || !arguments.contains("--remote-debugging-port"),
         "no DevTools port"
     );
 
@@ -505,7 +525,11 @@ async fn f06_a_page_that_never_answers_hits_our_deadline() {
 /// F1, F2: the death of either half is noticed and takes the other half along.
 #[tokio::test(flavor = "multi_thread")]
 async fn f01_f02_a_killed_driver_or_browser_is_lost_and_nothing_stays() {
-    for victim in ["chromedriver", "chromium"] {
+    let victims = match kind() {
+        BrowserKind::Chromium => ["chromedriver", "chromium"],
+        BrowserKind::Firefox => ["geckodriver", "firefox-esr"],
+    };
+    for victim in victims {
         let browser = Browser::launch(&settings()).await.unwrap();
         let group = browser.process_group().await.unwrap();
         let mut lost = browser.lost();
@@ -626,7 +650,7 @@ async fn f03_frozen_processes_are_killed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn case_112_a_crashed_page_is_an_event_of_its_own() {
     let site = Site::start("one");
-    let browser = Browser::launch(&settings()).await.unwrap();
+    let browser = Browser::launch(&chromium()).await.unwrap();
     let mut context = browser
         .new_context(ContextSettings::new(&site.address))
         .await
@@ -752,7 +776,7 @@ async fn a_driver_whose_port_was_taken_is_started_again() {
     );
     let settings = LaunchSettings {
         driver: Some(unlucky),
-        ..settings()
+        ..chromium()
     };
     let browser = Browser::launch(&settings)
         .await
@@ -772,7 +796,7 @@ async fn launch_with(driver: PathBuf) -> String {
     let settings = LaunchSettings {
         driver: Some(driver),
         start_limit: Duration::from_secs(3),
-        ..settings()
+        ..chromium()
     };
     let started = Instant::now();
     let error = Browser::launch(&settings).await.expect_err("no browser");
@@ -827,7 +851,7 @@ async fn r92_case_113_a_driver_that_fails_is_a_clean_error() {
     // The same server, named by the user.
     let settings = LaunchSettings {
         start_limit: Duration::from_secs(1),
-        ..settings()
+        ..chromium()
     };
     let error = Browser::attach(&format!("http://127.0.0.1:{port}"), &settings)
         .await
