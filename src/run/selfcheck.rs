@@ -1,8 +1,8 @@
 //! Does the browser keep to its proxy? Asked before its first page (security.md 3.3).
 //!
 //! A switch of a browser can lose its effect with a new version and say nothing (one did). So each
-//! browser of ours first opens a page that tries to reach a decoy beside the proxy: over loopback
-//! names, a socket, and WebRTC's UDP. If anything arrives there, the session is refused.
+//! browser first opens a page that tries to reach a decoy beside the proxy: over loopback names, a
+//! socket, and WebRTC's UDP. If anything arrives there, the session is refused.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicUsize, Ordering};

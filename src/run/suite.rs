@@ -628,10 +628,9 @@ impl Worker {
                 None => Browser::launch(&launch).await,
             };
             let browser = browser.map_err(|e| e.to_string())?;
-            // A browser on another machine has another loopback: there is no decoy to miss.
-            if context.webdriver.is_none()
-                && let Err(refused) = super::selfcheck::verify(&browser, context).await
-            {
+            // Also of a driver that is not ours: scenarios' proxies listen on this machine only, so its
+            // browser is here as well, and so is the decoy.
+            if let Err(refused) = super::selfcheck::verify(&browser, context).await {
                 // What closing a refused browser says changes nothing.
                 let _ = browser.close().await;
                 return Err(refused);
