@@ -240,8 +240,9 @@ fn r70_r71_r75_cases_144_146_only_listed_http_addresses_can_be_opened() {
     assert!(stage.received().is_empty());
 }
 
-/// The vector page (security.md 3.4) on Chromium. Where the machine allows a network of our own, no packet
-/// may leave it; everywhere what passes the proxy to this machine meets a decoy.
+/// The vector page (security.md 3.4) on Chromium, or the browser that `REHEARSAL_BROWSER` names. Where the
+/// machine allows a network of our own, no packet may leave it; everywhere what passes the proxy to this
+/// machine meets a decoy.
 #[test]
 fn r71_r72_r73_r74_no_vector_goes_around_the_proxy() {
     let alone = std::thread::spawn(|| {

@@ -114,6 +114,8 @@ impl Lab {
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            // Which browser the tests are run with; Chromium where nothing is said.
+            .envs(std::env::var("REHEARSAL_BROWSER").map(|name| ("REHEARSAL_BROWSER", name)))
             .env("HOME", self.path("home"))
             .env("TMPDIR", self.path("tmp"))
             .env("XDG_STATE_HOME", self.path("state"))
