@@ -2,7 +2,8 @@
 //!
 //! A switch of a browser can lose its effect with a new version and say nothing (one did). So each
 //! browser first opens a page that tries to reach a decoy beside the proxy: over loopback names, a
-//! socket, and WebRTC's UDP. If anything arrives there, the session is refused.
+//! socket, and WebRTC's UDP. If anything arrives there, or WebRTC finds an address to send from, the
+//! session is refused.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,7 +40,7 @@ pub async fn verify(browser: &Browser, context: &RunContext) -> Result<(), Strin
         context.trust.clone(),
     );
     config.bind = context.bind;
-    config.internal = Some(check_page(decoy.ports, done.clone()));
+    config.internal = Some(check_page(&decoy, done.clone()));
     let proxy = Proxy::start(config)
         .await
         .map_err(|e| fail("the proxy", e.to_string()))?;
@@ -60,7 +61,7 @@ pub async fn verify(browser: &Browser, context: &RunContext) -> Result<(), Strin
         (hits, _) => Err(fail(
             "the browser goes around the proxy",
             format!(
-                "{hits} connections reached a decoy directly; no page is opened with it. Use a browser that `rehearsal doctor` knows"
+                "{hits} ways out of the check page did not lead through it; no page is opened with this browser. Use one that `rehearsal doctor` knows, with its settings unlocked"
             ),
         )),
     }
@@ -84,15 +85,19 @@ async fn open(browser: &Browser, proxy: &Proxy) -> Result<crate::driver::UserCon
     }
 }
 
-fn check_page((tcp, udp): (u16, u16), done: Arc<Notify>) -> Internal {
+fn check_page(decoy: &Decoy, done: Arc<Notify>) -> Internal {
+    let (tcp, udp) = decoy.ports;
+    let hits = decoy.hits.clone();
     let page = include_str!("selfcheck.html")
         .replace("TCP_PORT", &tcp.to_string())
         .replace("UDP_PORT", &udp.to_string());
     Internal {
         host: HOST.into(),
         answer: Arc::new(move |path: &str| {
-            if path == "/done" {
-                done.notify_one();
+            match path {
+                "/done" => done.notify_one(),
+                "/candidate" => drop(hits.fetch_add(1, Ordering::SeqCst)),
+                _ => {}
             }
             InternalAnswer {
                 status: 200,

@@ -1,6 +1,7 @@
 //! Only listed hosts, by every way a page has of leaving (R70–R77, cases 143–153).
 
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -363,6 +364,54 @@ setTimeout(() => o.textContent = n + ' tried, ' + c + ' candidates', 1500);
     );
     assert!(stage.received().iter().all(|r| r.host == "site.test"));
 }
+
+/// Settings that don't hold are seen before the first page (security.md 3.3): here WebRTC is let out.
+#[test]
+fn r73_a_browser_that_goes_around_the_proxy_is_refused() {
+    let stage = Stage::open("");
+    stage.page("site.test", "/plain", "<title>Inside</title>");
+    let mut lab = Lab::on(&stage, &["site.test"], true);
+    start(
+        &lab,
+        "one",
+        "plain",
+        "steps: [ { wait: { seconds: 1 } } ]\n",
+        "{ title: Inside }",
+    );
+    let loose = match std::env::var("REHEARSAL_BROWSER").as_deref() {
+        Ok("firefox") => LOOSE_FIREFOX,
+        _ => LOOSE_CHROMIUM,
+    };
+    lab.write("browser", loose);
+    let browser = lab.path("browser");
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    lab.set("REHEARSAL_BINARY", &browser.display().to_string());
+    let run = lab.run(&["--fresh"]);
+    assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
+    assert!(
+        run.failure("one").contains("goes around the proxy"),
+        "{}",
+        run.failure("one")
+    );
+    assert!(stage.received().iter().all(|r| r.host != "site.test"));
+}
+
+const LOOSE_CHROMIUM: &str = r#"#!/bin/sh
+for word do
+  shift
+  case $word in --webrtc-ip-handling-policy=*) word=--webrtc-ip-handling-policy=default ;; esac
+  set -- "$@" "$word"
+done
+exec chromium "$@"
+"#;
+
+const LOOSE_FIREFOX: &str = r#"#!/bin/sh
+for word do
+  case $last in *-profile) echo 'user_pref("media.peerconnection.enabled", true);' >>"$word/user.js" ;; esac
+  last=$word
+done
+exec firefox-esr "$@"
+"#;
 
 /// Listens where nothing may ever come.
 struct Decoy {
