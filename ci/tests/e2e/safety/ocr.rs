@@ -3,19 +3,20 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Letters and digits of a picture, as a reader sees them at two sizes and in negative.
+use image::imageops::FilterType;
+
+/// Letters and digits of a picture, as a reader sees them enlarged, and in negative.
 pub fn read(picture: &Path) -> String {
+    let seen = image::open(picture).expect("a picture").into_luma8();
+    let (width, height) = seen.dimensions();
+    let mut large = image::imageops::resize(&seen, width * 2, height * 2, FilterType::CatmullRom);
     let mut all = String::new();
-    for more in [&[][..], &["-negate"][..]] {
+    for negative in [false, true] {
+        if negative {
+            image::imageops::invert(&mut large);
+        }
         let out = picture.with_extension("ocr.png");
-        let converted = Command::new("convert")
-            .arg(picture)
-            .args(["-resize", "200%", "-colorspace", "Gray"])
-            .args(more)
-            .arg(&out)
-            .status()
-            .expect("ImageMagick");
-        assert!(converted.success());
+        large.save(&out).expect("saved");
         let text = Command::new("tesseract")
             .arg(&out)
             .args(["-", "--psm", "11"])
