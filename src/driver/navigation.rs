@@ -146,8 +146,8 @@ const PAGES: [&str; 11] = [
 fn code_in(text: &str) -> Option<&str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .find(|word| {
-            let begins = |prefix: &&str| word.starts_with(*prefix);
-            word.len() < 80 && (CODES.iter().any(|c| begins(c)) || PAGES.iter().any(|p| begins(p)))
+            let mut beginnings = CODES.iter().chain(&PAGES);
+            word.len() < 80 && beginnings.any(|beginning| word.starts_with(*beginning))
         })
 }
 
