@@ -36,7 +36,11 @@ pub async fn doctor(args: DoctorArgs, say: Say) -> i32 {
         }
         Ok((_, Some(address))) => {
             say.line(&format!("  webdriver  {address}"));
-            say.line("             its browsers reach sites through this machine's proxy: they must be able to connect to it");
+            let bind = effective.bind();
+            say.line(&format!("             its browsers reach sites through proxies of this machine: they must be able to connect to {bind}, at any port"));
+            if bind.is_loopback() {
+                say.line("             for browsers on another machine set `bind` under [network] to an address they reach");
+            }
         }
         Ok((launch, None)) => match find::find(
             launch.kind,

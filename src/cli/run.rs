@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -192,7 +191,7 @@ pub(super) async fn look(
         authority,
         trust,
         upstream,
-        bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        bind: effective.bind(),
         viewport: effective.viewport(),
         locale: None,
         time_zone: None,
@@ -491,7 +490,7 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
         authority,
         trust,
         upstream,
-        bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        bind: effective.bind(),
         viewport: effective.viewport(),
         locale: effective.file.browser.locale.clone(),
         time_zone: effective.file.browser.time_zone.clone(),

@@ -165,6 +165,7 @@ fn means(
         masks: effective.masks(),
         budget: effective.file.budget.limits(),
         network: effective.network(),
+        bind: effective.bind(),
         volatile: effective.volatile(),
         jobs: effective.jobs(None),
         retries: effective.retries(None),

@@ -1,17 +1,21 @@
 //! Command line over environment over file over defaults; each value remembers where it came from.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
 use crate::agent::Base;
 use crate::driver::{BrowserKind, LaunchSettings, Sandbox};
 use crate::network::{Trust, UpstreamProxy};
 use crate::scenario::{
-    Budget, Mask, MaskWhat, NetworkMode, Pattern, Settings, Suite, Viewport, find_root,
-    parse_pattern, parse_viewport,
+    BIND_WANTED, Budget, Mask, MaskWhat, NetworkMode, Pattern, Settings, Suite, Viewport,
+    find_root, parse_bind, parse_pattern, parse_viewport,
 };
 use crate::text::{Problem, visible};
 
 use super::args::BrowserArgs;
+
+/// Reached by no other machine.
+const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// A value in force and its origin, for `doctor`.
 #[derive(Debug, Clone)]
@@ -30,6 +34,7 @@ struct Environment {
     headed: Option<bool>,
     viewport: Option<Viewport>,
     network: Option<NetworkMode>,
+    bind: Option<IpAddr>,
 }
 
 impl Environment {
@@ -67,6 +72,7 @@ impl Environment {
                 "inspect or tunnel",
                 network_mode,
             ),
+            bind: form(&env, &mut problems, "BIND", BIND_WANTED, parse_bind),
         };
         match problems.is_empty() {
             true => Ok(read),
@@ -230,6 +236,7 @@ impl Effective {
             },
             headed,
             viewport: self.viewport(),
+            proxies_at: self.bind(),
             ..LaunchSettings::default()
         };
         let webdriver = args
@@ -250,6 +257,12 @@ impl Effective {
         let pem = path.map(|path| std::fs::read(self.root.join(path)));
         let pem = pem.transpose().map_err(|e| wrong(&e))?;
         Trust::system(pem.as_deref()).map_err(|e| wrong(&e))
+    }
+
+    /// Where the proxies listen.
+    pub fn bind(&self) -> IpAddr {
+        let file = self.file.network.bind.as_deref().and_then(parse_bind);
+        self.env.bind.or(file).unwrap_or(LOCALHOST)
     }
 
     pub fn upstream(&self) -> Result<Option<UpstreamProxy>, Problem> {
@@ -421,6 +434,7 @@ impl Effective {
                 network.upstream.clone(),
                 "none",
             ),
+            pick("network.bind", "BIND", network.bind.clone(), "127.0.0.1"),
         ]
     }
 }
@@ -441,6 +455,7 @@ mod tests {
             ("HEADED", "maybe"),
             ("VIEWPORT", "1x1"),
             ("NETWORK_MODE", "off"),
+            ("BIND", "0.0.0.0"),
         ] {
             let problems = read(name, bad).expect_err(bad);
             let said = &problems[0].message;

@@ -4,6 +4,7 @@
 //! page-driven channel around the proxy over about sixty tried (Chromium and Firefox); each
 //! network switch here closes one that was seen open without it.
 
+use std::net::IpAddr;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -168,11 +169,17 @@ fn chromium_switches(settings: &LaunchSettings) -> Vec<String> {
         "--password-store=basic",
         // The better-known --force-webrtc-… switch has no effect any more (measured).
         "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-        // With a proxy the browser needs no names at all; the second lock.
-        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     ]
     .map(String::from)
     .to_vec();
+    // With a proxy the browser needs no names at all; the second lock.
+    let proxies = match settings.proxies_at {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    };
+    arguments.push(format!(
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {proxies}"
+    ));
     arguments.push(format!("--disable-features={}", FEATURES_OFF.join(",")));
     arguments.push(format!("--window-size={width},{height}"));
     if !settings.headed {

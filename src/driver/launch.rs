@@ -1,6 +1,7 @@
 //! Starting a driver of our own under the guard, and a session on it.
 
 use std::ffi::{OsStr, OsString};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub struct LaunchSettings {
     /// Takes the browser's own calls and denies them; `host:port`. Without one they go to a
     /// port nobody serves. Pages never use it: each user context has its own.
     pub proxy: Option<String>,
+    /// Where the proxies of the user contexts listen.
+    pub proxies_at: IpAddr,
     /// From starting the driver to a session: the whole of it.
     pub start_limit: Duration,
     /// The guard's program, when this process is not `rehearsal`.
@@ -44,6 +47,7 @@ impl Default for LaunchSettings {
             headed: false,
             viewport: (1280, 800),
             proxy: None,
+            proxies_at: IpAddr::V4(Ipv4Addr::LOCALHOST),
             start_limit: Duration::from_secs(30),
             guard: None,
         }

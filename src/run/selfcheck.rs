@@ -5,7 +5,7 @@
 //! socket, and WebRTC's UDP. If anything arrives there, or WebRTC finds an address to send from, the
 //! session is refused.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -29,7 +29,7 @@ const WITHIN: Duration = Duration::from_secs(15);
 pub async fn verify(browser: &Browser, context: &RunContext) -> Result<(), String> {
     let fail =
         |what: &str, why: String| format!("network policy could not be established: {what}: {why}");
-    let decoy = Decoy::listen()
+    let decoy = Decoy::listen(context.bind)
         .await
         .map_err(|e| fail("a decoy", e.to_string()))?;
     let done = Arc::new(Notify::new());
@@ -86,11 +86,12 @@ async fn open(browser: &Browser, proxy: &Proxy) -> Result<crate::driver::UserCon
 }
 
 fn check_page(decoy: &Decoy, done: Arc<Notify>) -> Internal {
-    let (tcp, udp) = decoy.ports;
+    let (tcp, udp) = decoy.places;
     let hits = decoy.hits.clone();
     let page = include_str!("selfcheck.html")
-        .replace("TCP_PORT", &tcp.to_string())
-        .replace("UDP_PORT", &udp.to_string());
+        .replace("TCP_PLACE", &tcp.to_string())
+        .replace("UDP_PLACE", &udp.to_string())
+        .replace("TCP_PORT", &tcp.port().to_string());
     Internal {
         host: HOST.into(),
         answer: Arc::new(move |path: &str| {
@@ -114,16 +115,16 @@ fn check_page(decoy: &Decoy, done: Arc<Notify>) -> Internal {
 
 /// Listens where nothing may ever come.
 struct Decoy {
-    ports: (u16, u16),
+    places: (SocketAddr, SocketAddr),
     hits: Arc<AtomicUsize>,
     tasks: Vec<JoinHandle<()>>,
 }
 
 impl Decoy {
-    async fn listen() -> std::io::Result<Self> {
-        let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let ports = (tcp.local_addr()?.port(), udp.local_addr()?.port());
+    async fn listen(beside: IpAddr) -> std::io::Result<Self> {
+        let tcp = TcpListener::bind((beside, 0)).await?;
+        let udp = UdpSocket::bind((beside, 0)).await?;
+        let places = (tcp.local_addr()?, udp.local_addr()?);
         let hits = Arc::new(AtomicUsize::new(0));
         let (of_tcp, of_udp) = (hits.clone(), hits.clone());
         let tasks = vec![
@@ -139,7 +140,11 @@ impl Decoy {
                 }
             }),
         ];
-        Ok(Self { ports, hits, tasks })
+        Ok(Self {
+            places,
+            hits,
+            tasks,
+        })
     }
 
     fn hits(&self) -> usize {

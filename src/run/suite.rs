@@ -628,8 +628,7 @@ impl Worker {
                 None => Browser::launch(&launch).await,
             };
             let browser = browser.map_err(|e| e.to_string())?;
-            // Also of a driver that is not ours: scenarios' proxies listen on this machine only, so its
-            // browser is here as well, and so is the decoy.
+            // Also of a driver that is not ours: its browser reaches the proxies, and so the decoy.
             if let Err(refused) = super::selfcheck::verify(&browser, context).await {
                 // What closing a refused browser says changes nothing.
                 let _ = browser.close().await;

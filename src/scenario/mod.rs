@@ -37,8 +37,8 @@ pub use roles::{ROLES, role as role_word};
 pub use say::{say, say_act};
 pub use schema::{fixture_schema, schema};
 pub use settings::{
-    BrowserSettings, BudgetSettings, MaskSettings, ModelTable, NetworkSettings, RunSettings,
-    Settings,
+    BIND_WANTED, BrowserSettings, BudgetSettings, MaskSettings, ModelTable, NetworkSettings,
+    RunSettings, Settings, parse_bind,
 };
 pub use suite::{Selection, Suite, find_root};
 pub use target::{TargetError, parse_target};

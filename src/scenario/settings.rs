@@ -72,6 +72,8 @@ pub struct NetworkSettings {
     pub mode: Option<String>,
     pub upstream: Option<String>,
     pub ca_file: Option<PathBuf>,
+    /// Where the proxies listen, for browsers of a remote grid.
+    pub bind: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -126,7 +128,7 @@ const TABLES: &[(&str, &[&str])] = &[
         &["base_url", "name", "vision", "key_env", "timeout"],
     ),
     ("credentials", &["origin", "command"]),
-    ("network", &["mode", "upstream", "ca_file"]),
+    ("network", &["mode", "upstream", "ca_file", "bind"]),
     ("budget", &["actions", "time", "model_calls", "tokens"]),
     ("mask", &["text", "target", "as"]),
     ("volatile", &[]),
@@ -239,6 +241,13 @@ impl Settings {
             &network.mode,
             |t| ["inspect", "tunnel"].contains(&t),
             "inspect or tunnel",
+        );
+        check(
+            "network",
+            "bind",
+            &network.bind,
+            |t| parse_bind(t).is_some(),
+            BIND_WANTED,
         );
         check(
             "browser",
@@ -361,6 +370,15 @@ fn unknown_keys(source: &Arc<Source>, tree: &Json) -> Vec<Problem> {
         }
     }
     problems
+}
+
+pub const BIND_WANTED: &str =
+    "an address of this machine that browsers elsewhere reach, such as 10.0.0.5";
+
+/// One place, so that a browser can be told it.
+pub fn parse_bind(text: &str) -> Option<std::net::IpAddr> {
+    let address: std::net::IpAddr = text.parse().ok()?;
+    (!address.is_unspecified() && !address.is_multicast()).then_some(address)
 }
 
 /// Where a key stands: the first such word behind the head of its table.

@@ -61,6 +61,7 @@ pub struct Means {
     pub masks: Vec<Mask>,
     pub budget: Budget,
     pub network: NetworkMode,
+    pub bind: std::net::IpAddr,
     pub volatile: Vec<Pattern>,
     /// Of runs that say none.
     pub jobs: u32,
@@ -138,7 +139,7 @@ impl Means {
             authority: self.authority.clone(),
             trust: self.trust.clone(),
             upstream: self.upstream.clone(),
-            bind: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+            bind: self.bind,
             viewport: self.viewport,
             locale: self.locale.clone(),
             time_zone: self.time_zone.clone(),

@@ -316,6 +316,11 @@ fn settings_are_checked_like_scenarios() {
             ":2:",
             &["absent.pem"],
         ),
+        (
+            "[network]\nbind = \"0.0.0.0\"\n",
+            ":2:",
+            &["network.bind", "0.0.0.0", "10.0.0.5"],
+        ),
         ("[run]\njobs = 0\n", ":2:", &["run.jobs"]),
     ] {
         suite.file("rehearsal.toml", text);

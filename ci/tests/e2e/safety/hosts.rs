@@ -413,6 +413,27 @@ done
 exec firefox-esr "$@"
 "#;
 
+/// Browsers of a remote grid reach the proxies at the address the settings name.
+#[test]
+fn r71_proxies_listen_where_the_settings_say() {
+    let stage = Stage::open("");
+    stage.page("site.test", "/plain", "<title>Inside</title>");
+    let lab = Lab::on(&stage, &["site.test"], true);
+    start(
+        &lab,
+        "one",
+        "plain",
+        "steps: [ { wait: { seconds: 1 } } ]\n",
+        "{ title: Inside }",
+    );
+    lab.write("suite/rehearsal.toml", "[network]\nbind = \"127.0.0.2\"\n");
+    let run = lab.run(&["--fresh"]);
+    assert_eq!(run.ended("one"), PASSED, "{}", run.failure("one"));
+    let own = b"EXCLUDE 127.0.0.2";
+    let told = |line: &Vec<u8>| line.windows(own.len()).any(|part| part == own);
+    assert!(run.command_lines.iter().any(told), "no browser was told");
+}
+
 /// Listens where nothing may ever come.
 struct Decoy {
     port: u16,
