@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_changed_is_nothing() {
+    fn r43_nothing_changed_is_nothing() {
         assert!(changed(&lines(&page("x", "y")), &lines(&page("x", "y"))).is_empty());
     }
 }

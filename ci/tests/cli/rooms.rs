@@ -106,3 +106,34 @@ fn the_words_of_a_line_are_found() {
         "use crate::text::Problem; // crate::cli\nlet x = crate::run::go(crate::page::see());";
     assert_eq!(named(code, "crate::"), ["text", "run", "page"]);
 }
+
+/// Every build of ours takes the versions of the lock file and no other.
+#[test]
+fn r67_builds_are_locked() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    assert!(root.join("Cargo.lock").is_file());
+    let mut scripts = Vec::new();
+    let mut folders = vec![root.join("ci")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder").flatten() {
+            match entry.path() {
+                path if path.is_dir() => folders.push(path),
+                path => scripts.extend(fs::read_to_string(path)),
+            }
+        }
+    }
+    let builds = |line: &&str| {
+        let mut words = line.split_whitespace();
+        let builds = ["build", "test", "bench", "clippy", "install", "run"];
+        words.any(|word| word == "cargo") && words.next().is_some_and(|word| builds.contains(&word))
+    };
+    let lines = scripts.iter().flat_map(|text| text.lines());
+    let lines: Vec<&str> = lines
+        .filter(|l| !l.trim_start().starts_with(['#', '/']))
+        .filter(builds)
+        .collect();
+    assert!(lines.len() >= 4, "the scripts were found: {lines:?}");
+    for line in lines {
+        assert!(line.contains("--locked"), "{line}");
+    }
+}

@@ -40,6 +40,10 @@ fn run() -> &'static Run {
             .args(["run", "--jobs", "2", "--fresh", "--confirm-writes", "--out"])
             .arg(folder.path().join("runs"))
             .current_dir(&suite)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", folder.path())
+            .envs(std::env::var("REHEARSAL_BROWSER").map(|name| ("REHEARSAL_BROWSER", name)))
             .output()
             .expect("rehearsal runs");
         Run {
@@ -224,7 +228,7 @@ cases! {
     case_036_slow_download: "036-",
     case_037_never_idle_network: "037-",
     case_038_late_render_after_load: "038-",
-    case_039_endless_spinner: "039-",
+    case_039_r95_endless_spinner: "039-",
     case_040_trusted_types: "040-",
     case_041_csp_blocks_inline_style: "041-",
     case_042_overridden_array_and_map: "042-",

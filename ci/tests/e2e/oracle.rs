@@ -46,7 +46,7 @@ const INTERNAL: &[(&str, &str)] = &[
 const PER_PAGE: usize = 300;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_and_roles_agree_with_the_browser() {
+async fn r47_names_and_roles_agree_with_the_browser() {
     let browser = Browser::start().await;
     let mut unexplained = Vec::new();
     let mut used = BTreeSet::new();

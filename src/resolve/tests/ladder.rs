@@ -219,3 +219,28 @@ fn the_runner_up_is_told() {
     assert!(second.score < ACCEPT);
     assert_eq!(pick.candidates, 2);
 }
+
+/// What a page's author called an element decides nothing; what a person hears does.
+#[test]
+fn r38_targets_are_found_by_role_and_name_alone() {
+    let page = |test_id: &str, tag: &str, role: &str, name: &str| {
+        let mut page = Page::default();
+        page.top("link", "Home");
+        let id = page.top(role, name);
+        page.node(id).test_id = Some(test_id.into());
+        page.node(id).tag = tag.into();
+        (page.read(), id)
+    };
+    let picked = |page: &crate::page::Observation| {
+        let pick = ask(page, Verb::Click, "button \"Save\"", false);
+        pick.map(|p| p.id.node).map_err(|m| m.kind)
+    };
+    let (found, id) = page("save", "button", "button", "Save");
+    assert_eq!(picked(&found), Ok(id));
+    let (renamed, id) = page("x-17", "div", "button", "Save");
+    assert_eq!(picked(&renamed), Ok(id));
+    for (role, name) in [("heading", "Save"), ("button", "Remove")] {
+        let (other, _) = page("save", "button", role, name);
+        assert_eq!(picked(&other), Err(MissKind::NotFound), "{role} {name}");
+    }
+}

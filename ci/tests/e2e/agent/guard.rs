@@ -222,7 +222,7 @@ fn goal_of(rest: &str) -> &str {
 }
 
 #[test]
-fn r53_to_r58_the_loop_guard_holds_and_pages_talk_nobody_into_anything() {
+fn r45_r53_to_r58_r78_the_loop_guard_holds_and_pages_talk_nobody_into_anything() {
     let cases = cases();
     let mut suite = Suite::new();
     suite.page("ticking", TICKING);

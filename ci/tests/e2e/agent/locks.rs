@@ -82,7 +82,7 @@ fn suite() -> Suite {
 }
 
 #[test]
-fn locks_are_proposed_followed_without_a_model_and_healed_in_the_open() {
+fn r42_locks_are_proposed_followed_without_a_model_and_healed_in_the_open() {
     let suite = suite();
     // Nothing approved: no model can be asked, or none may plan. Known before any browser.
     let ran = suite.run(&["--offline"]);

@@ -12,4 +12,5 @@ mod netns;
 mod ocr;
 mod secrets;
 mod stage;
+mod told;
 mod writes;
