@@ -40,10 +40,6 @@ fn run() -> &'static Run {
             .args(["run", "--jobs", "2", "--fresh", "--confirm-writes", "--out"])
             .arg(folder.path().join("runs"))
             .current_dir(&suite)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", folder.path())
-            .envs(std::env::var("REHEARSAL_BROWSER").map(|name| ("REHEARSAL_BROWSER", name)))
             .output()
             .expect("rehearsal runs");
         Run {
