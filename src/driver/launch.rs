@@ -171,6 +171,12 @@ fn environment(
         .into_iter()
         .filter_map(|name| Some((OsString::from(name), ours(name)?)))
         .collect();
+    // Without a locale that knows more than ASCII Chromium refuses downloads with other names.
+    let said = ["LC_ALL", "LANG"].into_iter().find_map(&ours);
+    if !said.is_some_and(|said| said.to_string_lossy().to_uppercase().contains("UTF")) {
+        environment.retain(|(name, _)| name != "LC_ALL");
+        environment.push(("LC_ALL".into(), "C.UTF-8".into()));
+    }
     for (name, value) in [("HOME", home), ("TMPDIR", temporary)] {
         environment.push((name.into(), OsStr::new(value).to_owned()));
     }
@@ -325,7 +331,7 @@ mod tests {
 
     #[test]
     fn driver_and_browser_get_nothing_of_our_environment_but_the_listed() {
-        let ours = |name: &str| Some(OsString::from(format!("ours-{name}")));
+        let ours = |name: &str| Some(OsString::from(format!("ours-{name}.UTF-8")));
         let names = |headed| -> Vec<String> {
             environment(Path::new("/h"), Path::new("/t"), headed, ours)
                 .into_iter()
@@ -337,6 +343,13 @@ mod tests {
             ["PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR"]
         );
         assert!(names(true).contains(&"DISPLAY".to_owned()));
+        for poor in [None, Some(OsString::from("C"))] {
+            let told = environment(Path::new("/h"), Path::new("/t"), false, |name| {
+                poor.clone().filter(|_| name != "PATH")
+            });
+            let all: Vec<_> = told.iter().filter(|(name, _)| name == "LC_ALL").collect();
+            assert_eq!(all, [&("LC_ALL".into(), "C.UTF-8".into())], "{poor:?}");
+        }
         let home = environment(Path::new("/h"), Path::new("/t"), false, ours)
             .into_iter()
             .find(|(name, _)| name == "HOME");
