@@ -19,6 +19,8 @@ const STEADY: Duration = Duration::from_millis(60);
 const ECHOES_WITHIN: Duration = Duration::from_secs(2);
 const SLOW_TEXT: usize = 60;
 const EMPTYINGS: u32 = 3;
+/// A field with a part that can't be removed never comes to be empty.
+const EMPTIES_WITHIN: Duration = Duration::from_millis(500);
 /// Keys a slider may take to its number.
 const SLIDER_STEPS: u32 = 400;
 
@@ -128,7 +130,7 @@ impl Broker {
         for _ in 0..EMPTYINGS {
             let empty = Actions::type_over("", true).map_err(untypable)?;
             self.act(&prepared.context, empty).await?;
-            if self.comes_to_show(prepared, "").await? {
+            if self.comes_to_show(prepared, "", EMPTIES_WITHIN).await? {
                 break;
             }
         }
@@ -138,7 +140,7 @@ impl Broker {
             let keys = Actions::text(key).map_err(untypable)?;
             self.act(&prepared.context, keys).await?;
             let typed = &text[..at + key.len()];
-            echoes = echoes && self.comes_to_show(prepared, typed).await?;
+            echoes = echoes && self.comes_to_show(prepared, typed, ECHOES_WITHIN).await?;
         }
         Ok(())
     }
@@ -147,8 +149,9 @@ impl Broker {
         &mut self,
         prepared: &Prepared,
         text: &str,
+        within: Duration,
     ) -> Result<bool, BrokerError> {
-        let until = Instant::now() + ECHOES_WITHIN;
+        let until = Instant::now() + within;
         loop {
             let now = self.read_value(prepared).await?.unwrap_or_default();
             // A space or a sign is only there to be seen when it is there as typed.

@@ -26,7 +26,10 @@ impl Client {
         let address = || ClientError::Address(crate::text::visible(base));
         let url = url::Url::parse(base).map_err(|_| address())?;
         let own = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
-        let bare = url.path() == "/" && url.query().is_none() && url.username().is_empty();
+        let bare = url.path() == "/"
+            && url.query().is_none()
+            && url.username().is_empty()
+            && url.password().is_none();
         if url.scheme() != "http" || !own || !bare {
             return Err(address());
         }
