@@ -172,7 +172,8 @@ fn environment(
         .filter_map(|name| Some((OsString::from(name), ours(name)?)))
         .collect();
     // Without a locale that knows more than ASCII Chromium refuses downloads with other names.
-    let said = ["LC_ALL", "LANG"].into_iter().find_map(&ours);
+    let mut said = ["LC_ALL", "LANG"].into_iter().filter_map(&ours);
+    let said = said.find(|said| !said.is_empty());
     if !said.is_some_and(|said| said.to_string_lossy().to_uppercase().contains("UTF")) {
         environment.retain(|(name, _)| name != "LC_ALL");
         environment.push(("LC_ALL".into(), "C.UTF-8".into()));
