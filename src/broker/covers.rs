@@ -19,6 +19,10 @@ use super::types::BrokerError;
 pub(super) struct Covers(Vec<Vec<(u32, String)>>);
 
 impl Covers {
+    pub fn len(&self) -> usize {
+        self.0.iter().map(Vec::len).sum()
+    }
+
     fn add(&mut self, id: NodeId, reason: &str) {
         let document = id.document as usize;
         if self.0.len() <= document {

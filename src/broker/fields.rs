@@ -10,7 +10,8 @@ use crate::page::{Node, Tri};
 use crate::text::fold::{fold, fold_case};
 
 use super::hands::{Fit, Prepared};
-use super::session::{Broker, DOCUMENT_IDLE_MS};
+use super::session::Broker;
+use super::settling::DOCUMENT_IDLE_MS;
 use super::types::{BrokerError, Unfit};
 
 /// A field that was filled is given so long to show that its page wipes or rewrites it.
@@ -43,9 +44,22 @@ impl Broker {
         if prepared.node.role == "slider" {
             return self.slide(prepared, text).await;
         }
-        self.type_over(prepared, text).await?;
+        self.type_over(prepared, text, prepared.point.entered)
+            .await?;
         let mut notes = Vec::new();
-        let mut seen = self.steady_value(prepared).await?;
+        let quiet = self.network_is_quiet();
+        let first = match quiet {
+            true => acts::finish(&self.realm(), &prepared.context, prepared.id, text).await?,
+            false => acts::read_back(&self.realm(), &prepared.context, prepared.id).await?,
+        };
+        if first
+            .left
+            .as_deref()
+            .is_some_and(|left| same(Some(left), text))
+        {
+            return Ok(Ok(notes));
+        }
+        let mut seen = self.steady_value(prepared, first).await?;
         let holds = |seen: Option<&str>| seen.is_some_and(|seen| shows(seen, text));
         if !holds(seen.as_deref()) && is_drawn_counter(&prepared.node) {
             return self.slide(prepared, text).await;
@@ -56,9 +70,10 @@ impl Broker {
                 [Part::Keys(keys)] if keys.chars().count() <= SLOW_TEXT => {
                     self.type_by_key(prepared, keys).await?;
                 }
-                _ => self.type_over(prepared, text).await?,
+                _ => self.type_over(prepared, text, None).await?,
             }
-            seen = self.steady_value(prepared).await?;
+            let again = acts::read_back(&self.realm(), &prepared.context, prepared.id).await?;
+            seen = self.steady_value(prepared, again).await?;
             if same(seen.as_deref(), text) {
                 notes.push("typed again: the page had wiped or changed the first try".into());
             }
@@ -86,13 +101,19 @@ impl Broker {
         }))
     }
 
-    /// Focus, select all, delete, type: what a person does, so that frameworks notice.
+    /// Focus, select all, delete, type: what a person does, so that frameworks notice. `entered`: whether
+    /// the focus is there already, where that is known.
     pub(super) async fn type_over(
         &mut self,
         prepared: &Prepared,
         text: &str,
+        entered: Option<bool>,
     ) -> Result<(), BrokerError> {
-        if !acts::enter(&self.realm(), &prepared.context, prepared.id).await? {
+        let entered = match entered {
+            Some(entered) => entered,
+            None => acts::enter(&self.realm(), &prepared.context, prepared.id).await?,
+        };
+        if !entered {
             // Rich editors put the focus where they want it on a click.
             self.click(prepared).await?.ok();
             acts::select_text(&self.realm(), &prepared.context, prepared.id).await?;
@@ -232,8 +253,11 @@ impl Broker {
     }
 
     /// The field's value once it has held still for a moment.
-    async fn steady_value(&mut self, prepared: &Prepared) -> Result<Option<String>, BrokerError> {
-        let first = acts::read_back(&self.realm(), &prepared.context, prepared.id).await?;
+    async fn steady_value(
+        &mut self,
+        prepared: &Prepared,
+        first: acts::ReadBack,
+    ) -> Result<Option<String>, BrokerError> {
         let mut before = first.value;
         // Only a page that still works on itself can wipe a field: a quiet one is believed at once.
         if self.network_is_quiet() && first.quiet.is_some_and(|ms| ms >= DOCUMENT_IDLE_MS) {
@@ -345,6 +369,11 @@ fn parts(text: &str) -> Vec<Part<'_>> {
         rest = after;
     }
     parts
+}
+
+/// Text is typed into it.
+pub(super) fn takes_keys(node: &Node) -> bool {
+    !set_directly(node) && node.tag != "select" && node.role != "slider"
 }
 
 fn set_directly(node: &Node) -> bool {

@@ -12,6 +12,7 @@ use crate::driver::{Actions, Button, Key, Origin};
 use crate::page::acts::{self, Obstacle, Point, Purpose};
 use crate::page::{self, Node, NodeId, Rect};
 
+use super::fields::takes_keys;
 use super::session::Broker;
 use super::types::{BrokerError, Effect, Primitive, Unfit};
 
@@ -63,6 +64,8 @@ impl Broker {
         let purpose = match primitive {
             Primitive::Click | Primitive::Check { .. } | Primitive::Submit => Purpose::Click,
             Primitive::Select { .. } if node.tag != "select" => Purpose::Click,
+            // A frame around it may still be in the way.
+            Primitive::Fill { .. } if id.document == 0 && takes_keys(&node) => Purpose::Type,
             Primitive::Fill { .. } | Primitive::FillSecret { .. } | Primitive::Select { .. } => {
                 Purpose::Fill
             }
@@ -105,6 +108,7 @@ impl Broker {
                         y: 0.0,
                         on_label: false,
                         checked: None,
+                        entered: None,
                     },
                     node,
                 })

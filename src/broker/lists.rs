@@ -113,7 +113,7 @@ impl Broker {
                                 point: prepared.point,
                                 node: prepared.node.clone(),
                             };
-                            self.type_over(&field, option).await?;
+                            self.type_over(&field, option, None).await?;
                         }
                     }
                     // Long lists draw their options as they are scrolled.

@@ -25,6 +25,7 @@ mod pictures;
 mod places;
 mod service;
 mod session;
+mod settling;
 mod tabs;
 mod types;
 mod watch;

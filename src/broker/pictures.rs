@@ -7,14 +7,15 @@ use futures_util::future::join_all;
 use image::{ImageFormat, Rgba, RgbaImage};
 
 use crate::event::Redaction;
-use crate::page::pictures::{self, BoxKind, Moment, SecretBox};
+use crate::page::pictures::{self, BoxKind, Measured, Moment, SecretBox};
 
 use super::session::Broker;
 use super::types::BrokerError;
 
-/// `None`: the page was read again meanwhile.
-type Boxes = Option<Vec<(SecretBox, String)>>;
+/// What has to be covered, with the reason.
+pub(super) type Boxes = Vec<(SecretBox, String)>;
 
+const FIELD: &str = "password field";
 /// Boxes that moved by less are the same boxes.
 const MOVED: f64 = 2.0;
 /// Around each box, on the image.
@@ -53,6 +54,9 @@ impl Broker {
                 why: "a filled secret is still in the document".into(),
             });
         }
+        if let Some(shot) = self.early_shot() {
+            return Ok(shot);
+        }
         let began = tokio::time::Instant::now();
         self.follow().await?;
         let shot = self.masked().await;
@@ -88,15 +92,8 @@ impl Broker {
             let (Some(before), Some(after)) = (before, after) else {
                 continue;
             };
-            if same_boxes(&before, &after) {
-                let boxes = [before, after].concat();
-                return tokio::task::spawn_blocking(move || paint(png, &boxes))
-                    .await
-                    .unwrap_or_else(|_| {
-                        Ok(Shot::Withheld {
-                            why: "painting the masks failed".into(),
-                        })
-                    });
+            if same_boxes(&before, &after) && self.is_all_covered().await? {
+                return painted(png, [before, after].concat()).await;
             }
         }
         Ok(Shot::Withheld {
@@ -104,8 +101,23 @@ impl Broker {
         })
     }
 
+    /// Whether the page, read again after its picture, shows no more to cover than it did before.
+    async fn is_all_covered(&mut self) -> Result<bool, BrokerError> {
+        if self.scrubber.is_empty() && self.masks.is_empty() {
+            return Ok(true);
+        }
+        let before = self.to_cover();
+        self.look().await?;
+        Ok(self.to_cover() <= before)
+    }
+
+    /// How many places of the latest read have to be covered.
+    pub(super) fn to_cover(&self) -> usize {
+        self.marks.iter().map(Vec::len).sum::<usize>() + self.covers.len()
+    }
+
     /// Still and covered with boxes measured, picture, boxes again and let go.
-    async fn shoot(&mut self) -> Result<(Vec<u8>, Boxes, Boxes), BrokerError> {
+    async fn shoot(&mut self) -> Result<(Vec<u8>, Option<Boxes>, Option<Boxes>), BrokerError> {
         let before = self.boxes(Moment::Before).await;
         let png = match &before {
             Ok(Some(_)) => self.tab.screenshot(None).await,
@@ -117,7 +129,7 @@ impl Broker {
     }
 
     /// Boxes to cover, of every document at once; `None` when the page was read again meanwhile.
-    async fn boxes(&self, moment: Moment) -> Result<Boxes, BrokerError> {
+    pub(super) async fn boxes(&self, moment: Moment) -> Result<Option<Boxes>, BrokerError> {
         let Some(observation) = &self.last else {
             return Ok(None);
         };
@@ -133,7 +145,7 @@ impl Broker {
         });
         let mut all = Vec::new();
         for (index, answer) in join_all(asked).await.into_iter().enumerate() {
-            let Some(boxes) = answer? else {
+            let Some(Measured { boxes, .. }) = answer? else {
                 return Ok(None);
             };
             if boxes.is_empty() {
@@ -147,7 +159,7 @@ impl Broker {
                 one.rect.x += dx;
                 one.rect.y += dy;
                 let reason = match one.kind {
-                    BoxKind::Field => "password field",
+                    BoxKind::Field => FIELD,
                     BoxKind::Text => "text that holds a registered value",
                     BoxKind::Element => reasons.next().unwrap_or("masked"),
                 };
@@ -181,7 +193,23 @@ impl Broker {
     }
 }
 
-fn same_boxes(a: &[(SecretBox, String)], b: &[(SecretBox, String)]) -> bool {
+/// Painting takes the processor: not on the thread that answers the browser.
+pub(super) async fn painted(png: Vec<u8>, boxes: Boxes) -> Result<Shot, BrokerError> {
+    tokio::task::spawn_blocking(move || paint(png, &boxes))
+        .await
+        .unwrap_or_else(|_| {
+            Ok(Shot::Withheld {
+                why: "painting the masks failed".into(),
+            })
+        })
+}
+
+/// Of a page in whose words there is nothing to cover.
+pub(super) fn of_field(one: SecretBox) -> (SecretBox, String) {
+    (one, FIELD.to_owned())
+}
+
+pub(super) fn same_boxes(a: &[(SecretBox, String)], b: &[(SecretBox, String)]) -> bool {
     let near = |x: f64, y: f64| (x - y).abs() <= MOVED;
     a.len() == b.len()
         && a.iter().zip(b).all(|((a, _), (b, _))| {

@@ -22,14 +22,6 @@ use crate::secrets::{Credential, Scrubber};
 use super::types::{Answer, BrokerError, Limits};
 use super::watch::{StepRules, Watch};
 
-/// Nothing begun or ended on the network for so long: quiet.
-const NETWORK_IDLE: Duration = Duration::from_millis(20);
-/// No change of the document for two frames: quiet.
-pub(super) const DOCUMENT_IDLE_MS: u64 = 32;
-
-/// From a handler's `fetch` to the proxy it takes the browser a few milliseconds.
-const AFTER_ACTION: Duration = Duration::from_millis(12);
-
 /// What a broker is made of.
 pub struct Setup {
     pub proxy: Proxy,
@@ -100,6 +92,8 @@ pub struct Broker {
     pub(super) left: Option<String>,
     /// Something was done since the page last settled.
     pub(super) acted: bool,
+    /// The picture that was taken while it settled.
+    pub(super) early: super::settling::Early,
     pub(super) suggestions: Vec<crate::policy::Suggestion>,
     /// The latest address that could not be reached, and why: only the proxy knows.
     pub(super) unreached: Option<(String, String)>,
@@ -142,6 +136,10 @@ impl page::Realm for DriverRealm<'_> {
                 DriverError::Timeout { .. } => page::CallFault::TimedOut(error.to_string()),
                 other => page::CallFault::Refused(other.to_string()),
             })
+    }
+
+    async fn accessibility(&self, context: &str, shared_id: &str) -> Option<Value> {
+        self.tab.accessibility(context, shared_id).await
     }
 }
 
@@ -235,6 +233,7 @@ impl Broker {
             answer_lost: false,
             left: None,
             acted: false,
+            early: super::settling::Early::default(),
             suggestions: Vec::new(),
             unreached: None,
             times: BTreeMap::new(),
@@ -465,67 +464,6 @@ impl Broker {
                 Some(Err(error)) => return Err(error.into()),
             }
         }
-    }
-
-    // ---- waiting ---------------------------------------------------------------------------
-
-    /// Waits for what the last action set off: a navigation, requests, changes of the document.
-    /// Bounded: a page that never goes idle costs `limits.settle` and no more.
-    pub async fn settle(&mut self) -> Result<(), BrokerError> {
-        let began = Instant::now();
-        let until = began + self.limits.settle;
-        self.arrive().await?;
-        self.follow().await?;
-        if std::mem::take(&mut self.acted) {
-            // What a handler starts (a request, a navigation) is under way two frames later.
-            let realm = self.realm();
-            let settled = page::acts::settled(&realm, self.tab.id(), AFTER_ACTION);
-            let unchanged = match self.unless_leaving(settled).await {
-                Some(Ok(ms)) => ms >= DOCUMENT_IDLE_MS,
-                None | Some(Err(page::ReadError::Call(page::CallFault::Gone(_)))) => false,
-                Some(Err(error)) => return Err(error.into()),
-            };
-            self.arrive().await?;
-            self.follow().await?;
-            if unchanged && self.network_is_quiet() {
-                self.drain_network();
-                self.spent("settle", began);
-                return Ok(());
-            }
-        }
-        loop {
-            if self.is_quiet().await || Instant::now() >= until {
-                break;
-            }
-            sleep(Duration::from_millis(15)).await;
-            self.arrive().await?;
-        }
-        self.drain_network();
-        self.held_settled().await?;
-        self.spent("settle", began);
-        Ok(())
-    }
-
-    /// Requests of the page are under way.
-    pub(super) fn fetching(&self) -> bool {
-        let network = *self.proxy.quiet().borrow();
-        !network.settled(std::time::Instant::now(), Duration::ZERO)
-    }
-
-    /// No navigation and no request of the page under way.
-    pub(super) fn network_is_quiet(&self) -> bool {
-        let network = *self.proxy.quiet().borrow();
-        !self.watch.navigating() && network.settled(std::time::Instant::now(), NETWORK_IDLE)
-    }
-
-    /// No request of the page under way and no change of the document for two frames.
-    pub async fn is_quiet(&mut self) -> bool {
-        if !self.network_is_quiet() {
-            return false;
-        }
-        let realm = self.realm();
-        let quiet = page::acts::quiet_since(&realm, self.tab.id());
-        matches!(self.unless_leaving(quiet).await, Some(Ok(ms)) if ms >= DOCUMENT_IDLE_MS)
     }
 
     /// The browsing context a node lives in; refuses nodes of older observations (R39).

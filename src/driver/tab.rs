@@ -210,6 +210,28 @@ impl Tab {
         .map(drop)
     }
 
+    /// The browser's own accessibility node of an element of `frame`; `None` from a driver without the
+    /// DevTools protocol (Firefox), whose shared ids say nothing either.
+    pub async fn accessibility(&self, frame: &str, element: &str) -> Option<Value> {
+        const LIMIT: Duration = Duration::from_secs(3);
+        // `f.<frame>.d.<document>.e.<node>`
+        let node: u64 = element.rsplit_once(".e.")?.1.parse().ok()?;
+        let asked = json!({"context": frame});
+        let session = self
+            .connection
+            .send("goog:cdp.getSession", asked, LIMIT)
+            .await
+            .ok()?;
+        let ask = json!({"method": "Accessibility.getPartialAXTree", "session": session["session"],
+                         "params": {"backendNodeId": node, "fetchRelatives": false}});
+        let answer = self
+            .connection
+            .send("goog:cdp.sendCommand", ask, LIMIT)
+            .await
+            .ok()?;
+        answer["result"]["nodes"].get(0).cloned()
+    }
+
     /// Brings the tab to the front: a hidden one neither paints nor takes clicks.
     pub async fn activate(&self) -> Result<(), DriverError> {
         self.send("browsingContext.activate", json!({}), DEADLINE)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::observation::{NodeId, Tri};
 use super::realm::{ReadError, Realm, call, shape};
-use super::script;
+use super::{internals, script};
 
 /// What an element is being prepared for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub enum Purpose {
     /// Pointing at it; a disabled element may be hovered.
     Hover,
     Fill,
+    /// As `Fill`, and in the same call into the field, with what it holds selected.
+    Type,
     Drag,
     /// A file field may be hidden: only its being enabled is looked at.
     Upload,
@@ -27,6 +29,7 @@ impl Purpose {
             Self::Click => "click",
             Self::Hover => "hover",
             Self::Fill => "fill",
+            Self::Type => "type",
             Self::Drag => "drag",
             Self::Upload => "upload",
         }
@@ -42,6 +45,8 @@ pub struct Point {
     pub on_label: bool,
     /// Checked, pressed or selected at that moment; `None` for things that are none of these.
     pub checked: Option<Tri>,
+    /// Whether keys would go into the field; `None` where it was not entered.
+    pub entered: Option<bool>,
 }
 
 /// What stands between an element and an action.
@@ -86,6 +91,8 @@ struct PrepareAnswer {
     #[serde(default)]
     checked: Option<i64>,
     #[serde(default)]
+    entered: Option<bool>,
+    #[serde(default)]
     via: Option<String>,
     #[serde(default)]
     reason: Option<String>,
@@ -101,6 +108,7 @@ impl PrepareAnswer {
                 y: self.y,
                 on_label: self.via.as_deref() == Some("label"),
                 checked: self.checked.and_then(tri),
+                entered: self.entered,
             }));
         }
         Ok(Err(match self.reason.as_deref() {
@@ -248,6 +256,8 @@ pub struct ReadBack {
     pub quiet: Option<u64>,
     /// `stale`, `detached`.
     pub reason: Option<String>,
+    /// The focus was taken away after that: what the field shows then.
+    pub left: Option<String>,
 }
 
 /// Focuses a field and selects what it holds, so that keys replace it. `false`: the focus went elsewhere.
@@ -258,6 +268,16 @@ pub async fn enter<R: Realm>(realm: &R, context: &str, id: NodeId) -> Result<boo
 /// Takes the focus away, so that the page sees a finished edit; what the field shows then.
 pub async fn leave<R: Realm>(realm: &R, context: &str, id: NodeId) -> Result<ReadBack, ReadError> {
     asked(realm, context, "leaveField", &on(id, [])).await
+}
+
+/// What a field shows now; where that is `text` and the document is quiet, it is left as well.
+pub async fn finish<R: Realm>(
+    realm: &R,
+    context: &str,
+    id: NodeId,
+    text: &str,
+) -> Result<ReadBack, ReadError> {
+    asked(realm, context, "finishField", &on(id, [json!(text)])).await
 }
 
 pub async fn read_back<R: Realm>(
@@ -274,9 +294,27 @@ pub async fn checked<R: Realm>(
     context: &str,
     id: NodeId,
 ) -> Result<Option<Tri>, ReadError> {
-    let state = number(realm, context, "checkedState", &on(id, [])).await?;
-    Ok(tri(state as i64))
+    let state = number(realm, context, "checkedState", &on(id, [])).await? as i64;
+    if state != ONLY_THE_BROWSER {
+        return Ok(tri(state));
+    }
+    let Some(element) = shared_id(realm, context, id).await? else {
+        return Ok(None);
+    };
+    let node = realm.accessibility(context, &element).await;
+    let said = node.as_ref().and_then(internals::attributes);
+    let state = ["aria-checked", "aria-pressed", "aria-selected"]
+        .iter()
+        .find_map(|name| said.as_ref()?.get(name)?.as_str());
+    Ok(match state {
+        Some("true") => Some(Tri::True),
+        Some("mixed") => Some(Tri::Mixed),
+        Some(_) => Some(Tri::False),
+        None => None,
+    })
 }
+
+const ONLY_THE_BROWSER: i64 = -2;
 
 fn tri(state: i64) -> Option<Tri> {
     match state {

@@ -19,6 +19,7 @@
 pub mod acts;
 mod address;
 mod columns;
+mod internals;
 pub mod observation;
 mod observe;
 pub mod pictures;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::observation::{Document, NodeId, Observation, Sought, Unread, UnreadKind};
 use super::realm::{ReadError, Realm, call, shape};
 use super::scrub::{self, Scrub};
-use super::{script, wire};
+use super::{internals, script, wire};
 
 /// How deep frames with a context of their own are followed.
 pub const FRAME_DEPTH: usize = 5;
@@ -194,6 +194,9 @@ async fn read_one<R: Realm>(
         }
         answer = raw_read(realm, context, &request).await?;
     }
+    if answer.customs > 0 && learn_internals(realm, context, wave.generation).await? {
+        answer = raw_read(realm, context, &request).await?;
+    }
     let frames = frame_contexts(realm, context, wave.generation, &answer.owned).await?;
     let (url, title) = (answer.url().to_owned(), answer.title().to_owned());
     let decoded = wire::decode(answer, context, wave.generation, wave.scrub)?;
@@ -253,6 +256,40 @@ async fn open_closed_roots<R: Realm>(
     }
     call(realm, context, "adopt", &pairs, None).await?;
     Ok((true, closed))
+}
+
+/// Asks the browser what custom elements say of themselves, and tells the reader; whether that is news.
+async fn learn_internals<R: Realm>(
+    realm: &R,
+    context: &str,
+    generation: u32,
+) -> Result<bool, ReadError> {
+    let handles = json!({"maxDomDepth": 0});
+    let customs = call(
+        realm,
+        context,
+        "customs",
+        &[json!(generation)],
+        Some(handles),
+    )
+    .await?;
+    let customs = script::remote_items(&customs).iter();
+    let asked = customs.map(|element| async {
+        let node = realm
+            .accessibility(context, script::remote_node(element)?)
+            .await?;
+        internals::attributes(&node)
+    });
+    let said: Vec<Option<Value>> = join_all(asked).await;
+    let news = call(
+        realm,
+        context,
+        "adoptInternals",
+        &[json!(generation), json!(said)],
+        None,
+    )
+    .await?;
+    Ok(news["value"] == true)
 }
 
 /// Context ids of the frames the reader could not look into, through their windows.

@@ -31,6 +31,8 @@ struct Answer {
     boxes: Vec<(BoxKind, f64, f64, f64, f64)>,
     #[serde(default)]
     stale: bool,
+    #[serde(default)]
+    still: u64,
 }
 
 /// When boxes are measured.
@@ -42,6 +44,15 @@ pub enum Moment {
     After,
 }
 
+/// What was measured at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    pub boxes: Vec<SecretBox>,
+    /// After a picture: for how many milliseconds the document did not change since it was made to stand
+    /// still; 0 where it did.
+    pub still: u64,
+}
+
 /// Boxes to paint over on a picture, measured before and after it; otherwise as [`rectangles`].
 pub async fn measure<R: Realm>(
     realm: &R,
@@ -50,7 +61,7 @@ pub async fn measure<R: Realm>(
     marks: &[u32],
     nodes: &[u32],
     moment: Moment,
-) -> Result<Option<Vec<SecretBox>>, ReadError> {
+) -> Result<Option<Measured>, ReadError> {
     let call = match moment {
         Moment::Before => "pose",
         Moment::After => "release",
@@ -67,7 +78,8 @@ pub async fn rectangles<R: Realm>(
     marks: &[u32],
     nodes: &[u32],
 ) -> Result<Option<Vec<SecretBox>>, ReadError> {
-    boxes(realm, context, "rectangles", generation, marks, nodes).await
+    let answer = boxes(realm, context, "rectangles", generation, marks, nodes).await?;
+    Ok(answer.map(|measured| measured.boxes))
 }
 
 async fn boxes<R: Realm>(
@@ -77,7 +89,7 @@ async fn boxes<R: Realm>(
     generation: u32,
     marks: &[u32],
     nodes: &[u32],
-) -> Result<Option<Vec<SecretBox>>, ReadError> {
+) -> Result<Option<Measured>, ReadError> {
     let answer: Answer = asked(
         realm,
         context,
@@ -97,7 +109,10 @@ async fn boxes<R: Realm>(
             height,
         },
     };
-    Ok(Some(answer.boxes.into_iter().map(boxed).collect()))
+    Ok(Some(Measured {
+        boxes: answer.boxes.into_iter().map(boxed).collect(),
+        still: answer.still,
+    }))
 }
 
 /// Where a frame's content begins in its owner's viewport; `None`: the frame element is gone.

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use thiserror::Error;
 
 use super::script;
@@ -18,6 +18,16 @@ pub trait Realm: Sync {
         arguments: Vec<Value>,
         serialization: Option<Value>,
     ) -> impl Future<Output = Result<Value, CallFault>> + Send;
+
+    /// The browser's own accessibility node of an element, as the DevTools protocol has it; `None` where the
+    /// driver tells none.
+    fn accessibility(
+        &self,
+        _context: &str,
+        _shared_id: &str,
+    ) -> impl Future<Output = Option<Value>> + Send {
+        std::future::ready(None)
+    }
 }
 
 /// Why a call gave no answer. The driver's own error is kept in words.
@@ -83,8 +93,7 @@ async fn attempt<R: Realm>(
     arguments: &[Value],
     serialization: Option<Value>,
 ) -> Result<Value, CallFault> {
-    let mut list = vec![script::local(&json!(name))];
-    list.extend(arguments.iter().map(script::local));
+    let list = script::arguments(name, arguments);
     realm
         .call_function(context, script::SANDBOX, script::CALL, list, serialization)
         .await

@@ -56,6 +56,9 @@ pub(super) struct Answer {
     pub(super) owned: Vec<(i64, String)>,
     /// Hosts that may hide a closed root.
     pub(super) suspects: usize,
+    /// Custom elements of which only the browser may know the role.
+    #[serde(default)]
+    pub(super) customs: usize,
     sought: Vec<Option<Vec<u32>>>,
 }
 

@@ -419,7 +419,7 @@ impl<'a> AttemptRun<'a> {
                 .await
                 .map_err(|f| f.at(step))?;
             self.judge_happenings(step).map_err(|f| f.at(step))?;
-        } else {
+        } else if !self.broker.is_pictured() {
             self.broker
                 .look()
                 .await

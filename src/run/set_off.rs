@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 use crate::broker::Happening;
 use crate::event::{Status, What};
 use crate::plan::PlannedStep;
-use crate::scenario::Act;
+use crate::scenario::{Act, Picture};
 
 use super::attempt::AttemptRun;
 use super::failure::Fault;
@@ -19,7 +19,12 @@ impl AttemptRun<'_> {
     /// Waits until the page is quiet and judges what the act set off, also where the page never
     /// came to rest.
     pub(super) async fn settle(&mut self, step: &PlannedStep) -> Result<(), Fault> {
-        let settled = self.broker.settle().await.map_err(Fault::from);
+        let settled = if step.step.picture == Some(Picture::Drop) {
+            self.broker.settle().await
+        } else {
+            self.broker.settle_in_picture().await
+        };
+        let settled = settled.map_err(Fault::from);
         let judged = self.judge_happenings(step);
         match (settled, judged) {
             (Err(fault), Err(graver)) if graver.is_graver_than(&fault) => Err(graver),

@@ -163,6 +163,12 @@ impl Scrubber {
         }
     }
 
+    /// Nothing is registered: every text stays as it is.
+    pub fn is_empty(&self) -> bool {
+        let book = self.book();
+        book.entries.is_empty() && book.values.is_empty() && book.masks.is_empty()
+    }
+
     /// Every value and mask in `text`, sorted and disjoint.
     pub fn find(&self, text: &str) -> Vec<Hit> {
         let matcher = self.matcher();

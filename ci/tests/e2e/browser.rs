@@ -162,6 +162,20 @@ impl Realm for Browser {
         }
         Ok(answer["result"].clone())
     }
+
+    async fn accessibility(&self, context: &str, shared_id: &str) -> Option<Value> {
+        let node: u64 = shared_id.rsplit_once(".e.")?.1.parse().ok()?;
+        let asked = json!({"context": context});
+        let session = self
+            .bidi
+            .send_raw("goog:cdp.getSession", asked)
+            .await
+            .ok()?;
+        let ask = json!({"method": "Accessibility.getPartialAXTree", "session": session["session"],
+                         "params": {"backendNodeId": node, "fetchRelatives": false}});
+        let answer = self.bidi.send_raw("goog:cdp.sendCommand", ask).await.ok()?;
+        answer["result"]["nodes"].get(0).cloned()
+    }
 }
 
 #[derive(Debug)]

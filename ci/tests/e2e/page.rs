@@ -190,12 +190,35 @@ async fn cases_of_reading_and_acting() {
         let boxes = pictures::measure(b, &b.top, page.generation, &[], &[], moment)
             .await
             .expect("boxes");
-        assert_eq!(boxes.expect("this generation").len(), 1);
+        assert_eq!(boxes.expect("this generation").boxes.len(), 1);
     }
     let mut page = page;
     page.look().await;
     let code = page.one("textbox", "Seal code");
     assert_eq!(page.seen.node(code).unwrap().states.value, None);
+
+    // A picture is only one of the page that was read where nothing changed under it, in a shadow root neither.
+    let page = Page::open(b, "pages/017-open-shadow-controls.html").await;
+    for (change, changed) in [
+        ("1", false),
+        ("document.body.setAttribute('data-x', 1)", true),
+        (
+            "[...document.querySelectorAll('*')].find(e => e.shadowRoot).shadowRoot.append('x')",
+            true,
+        ),
+    ] {
+        let measure = async |moment| {
+            let measured = pictures::measure(b, &b.top, page.generation, &[], &[], moment);
+            measured.await.expect("boxes").expect("this generation")
+        };
+        measure(pictures::Moment::Before).await;
+        b.script(change).await;
+        acts::settled(b, &b.top, std::time::Duration::ZERO)
+            .await
+            .expect("two frames");
+        let after = measure(pictures::Moment::After).await;
+        assert_eq!(after.still == 0, changed, "{change}");
+    }
 
     let page = Page::open(b, "oracle/clobbered.html").await;
     let clobber = page.one("button", "Clobber");

@@ -67,20 +67,34 @@ async function settle(element, most) {
   return 'moving';
 }
 
-// The read saw it in the same place, longer ago than two frames: it stands still.
-function stood(element, index) {
-  if (performance.now() - store.at < 40 || documentOf(element) !== document) return false;
+const placeOf = (element) => {
   const rect = rectOf(element);
-  const now = [rect.x, rect.y, rect.width, rect.height];
-  return now.every((value, i) => Math.round(value) === store.rects[index * 4 + i]);
+  return [rect.x, rect.y, rect.width, rect.height].map(Math.round);
+};
+// Where the read's elements were when the page was last made to stand still for a picture; the read that
+// follows comes after it. Large pages: the first of them only.
+let earlier = { at: 0, places: new Map() };
+function notePlaces(still) {
+  const known = still ? store.elements.slice(0, 1000).filter(connected) : [];
+  earlier = { at: performance.now(), places: new Map(known.map((element) => [element, placeOf(element)])) };
 }
 
-// purpose: "click", "hover", "fill", "drag", "upload". Answers {ok, x, y, via} in CSS pixels of this
+// It was seen in the same place longer ago than two frames: it stands still.
+function stood(element, index) {
+  if (documentOf(element) !== document) return false;
+  const now = performance.now();
+  const read = store.rects.slice(index * 4, index * 4 + 4);
+  const before = now - store.at >= 40 ? read : now - earlier.at >= 40 ? earlier.places.get(element) : null;
+  return !!before && placeOf(element).every((value, i) => value === read[i] && value === before[i]);
+}
+
+// purpose: "click", "hover", "fill", "type", "drag", "upload". Answers {ok, x, y, via} in CSS pixels of this
 // context's viewport, or {ok: false, reason, by}.
 async function prepare(generation, index, purpose) {
   const found = held(generation, index);
   if (found.reason) return JSON.stringify({ ok: false, reason: found.reason });
   const answer = await prepared(found.element, index, purpose);
+  if (answer.ok && purpose === 'type') answer.entered = enter(generation, index);
   return pack({ ...answer, checked: checkedState(generation, index) });
 }
 
@@ -90,7 +104,7 @@ async function prepared(element, index, purpose) {
   if (by !== null && purpose !== 'hover') return no('disabled', by);
   const tag = tagOf(element);
   if (purpose === 'upload') return { ok: true, x: 0, y: 0, via: 'element' };
-  if (purpose === 'fill' && isReadOnly(element, tag)) return no('read_only');
+  if ((purpose === 'fill' || purpose === 'type') && isReadOnly(element, tag)) return no('read_only');
   // Of an area its image is drawn.
   const area = tag === 'area' ? areaBox(element) : null;
   const styleHidden = !CHECK_VISIBILITY.call(area ? area.image : element, { visibilityProperty: true });
@@ -299,21 +313,20 @@ function scrollIntoView(generation, index) {
   return true;
 }
 
-// Quiet: how long ago the document last changed, watched from the moment the reader is there. Same-origin
-// frames' own readers watch theirs.
+// Quiet: how long ago the document last changed, watched from the moment the reader is there; shadow roots
+// and same-origin frames from the first read that found them.
 let lastChange = performance.now();
-let watching = false;
-function quietSince() {
-  if (!watching) {
-    watching = true;
-    new MutationObserver(() => {
-      lastChange = performance.now();
-    }).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
-    lastChange = performance.now();
-  }
-  return Math.round(performance.now() - lastChange);
+const watched = new WeakSet();
+const changes = new MutationObserver(() => {
+  lastChange = performance.now();
+});
+function watch(root) {
+  if (watched.has(root)) return;
+  watched.add(root);
+  changes.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
 }
-quietSince();
+const quietSince = () => Math.round(performance.now() - lastChange);
+watch(document);
 // After an action: two frames, in which its handlers have done what they do at once, and `more` ms, which
 // what they sent off takes to leave the browser; then how long ago the document last changed.
 async function settled(more) {

@@ -2,9 +2,9 @@
 // window is what is wanted: BiDi turns those into references.
 globalThis.__rehearsal = {
   version: VERSION,
-  read, frameWindows, suspects, adopt,
+  read, frameWindows, suspects, adopt, customs, adoptInternals,
   prepare, throughFrame, element, elements, windowAt, scrollers, scrollBy, scrollTo, scrollIntoView, quietSince, settled, twoFrames,
-  focus, hasFocus, insertText, enter, leaveField, selectText, setValue, readBack, selectOption, checkedState, formFacts, downloadFacts, submitterOf, protect, heldFields, clearProtected,
+  focus, hasFocus, insertText, enter, leaveField, finishField, selectText, setValue, readBack, selectOption, checkedState, formFacts, downloadFacts, submitterOf, protect, heldFields, clearProtected,
   rectangles, contentOffset, pose, release, cover, guard,
   query, extract, fingerprint, probe, signInButton, holdBack,
 };

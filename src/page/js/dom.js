@@ -43,11 +43,17 @@ function attend(element) {
   attended = element;
   attendedNames = element && HAS_ATTRIBUTES.call(element) ? ATTRIBUTE_NAMES.call(element) : NONE;
 }
+// What custom elements say of themselves by ElementInternals: attributes nobody wrote, told by the caller; any
+// written one wins. Null while there is none.
+let internals = null;
+const unwritten = (element, name) => internals?.get(element)?.[name] ?? null;
 function attribute(element, name) {
-  return element === attended && !attendedNames.includes(name) ? null : GET_ATTRIBUTE.call(element, name);
+  const written = element === attended && !attendedNames.includes(name) ? null : GET_ATTRIBUTE.call(element, name);
+  return written === null && internals !== null ? unwritten(element, name) : written;
 }
 function has(element, name) {
-  return element === attended ? attendedNames.includes(name) : HAS_ATTRIBUTE.call(element, name);
+  const written = element === attended ? attendedNames.includes(name) : HAS_ATTRIBUTE.call(element, name);
+  return written || (internals !== null && unwritten(element, name) !== null);
 }
 const first = (node) => FIRST_CHILD.call(node);
 const next = (node) => NEXT_SIBLING.call(node);

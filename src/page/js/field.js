@@ -50,6 +50,15 @@ async function leaveField(generation, index) {
   return readBack(generation, index);
 }
 
+// What a field shows after keys were typed into it. Where that is what they make and the document has been
+// quiet for two frames, nothing more is waited for: it is left.
+async function finishField(generation, index, text) {
+  const seen = JSON.parse(readBack(generation, index));
+  if (seen.value !== text || seen.quiet < 32) return pack(seen);
+  const left = JSON.parse(await leaveField(generation, index));
+  return pack({ ...seen, left: left.value });
+}
+
 function fire(element, type, options) {
   const view = windowOf(element) || window;
   return EventTarget.prototype.dispatchEvent.call(element, new view.Event(type, { bubbles: true, composed: true, ...options }));
@@ -99,10 +108,11 @@ function selectOption(generation, index, positions) {
   return pack({ ok: true, value: valueOf(found, 'combobox', 'select') });
 }
 
-// 0 false, 1 true, 2 mixed, -1 not a thing that is checked.
+// 0 false, 1 true, 2 mixed, -1 not a thing that is checked, -2 only the browser knows what it is by now.
 function checkedState(generation, index) {
   const found = held(generation, index).element;
   if (!found) return -1;
+  if (internals?.has(found)) return -2;
   forgetRoles();
   const role = roleOf(found);
   const checked = checkedOf(found, role, tagOf(found));

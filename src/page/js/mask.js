@@ -46,6 +46,9 @@ function boxes(list, document_, kindOf, out) {
 // pairs). The matching that chose the ranges was done outside: no secret ever enters a page.
 // `indices`: elements of that read to cover whole.
 function rectangles(generation, ranges, indices) {
+  return JSON.stringify(measured(generation, ranges, indices));
+}
+function measured(generation, ranges, indices) {
   const out = [];
   for (const element of secretElements()) boxes([rectOf(element)], documentOf(element), 'field', out);
   if (generation === store.generation) {
@@ -57,8 +60,8 @@ function rectangles(generation, ranges, indices) {
       if (element) boxes([rectOf(element)], documentOf(element), 'element', out);
       if (out.length === before) out.push(['element', 0, 0, 0, 0]);
     }
-  } else if (ranges.length || indices.length) return JSON.stringify({ stale: true });
-  return JSON.stringify({ boxes: out });
+  } else if (ranges.length || indices.length) return { stale: true };
+  return { boxes: out };
 }
 function listed(indices) {
   return indices.map((index) => store.elements[index]).filter((element) => element && connected(element));
@@ -147,16 +150,22 @@ function cover(on, generation, indices) {
   return covers.size;
 }
 
-// Before a picture: still, covered, measured. After it: measured again, then let go.
+// Before a picture: still, covered, measured. After it: measured again, then let go; `still` says for how
+// long nothing changed meanwhile.
+let posed = Infinity;
 function pose(generation, ranges, indices) {
+  posed = performance.now();
   freeze(true);
+  notePlaces(!frozen.some(([, running]) => running));
   cover(true, generation, indices);
   return rectangles(generation, ranges, indices);
 }
 function release(generation, ranges, indices) {
   try {
-    return rectangles(generation, ranges, indices);
+    const still = quietSince() >= performance.now() - posed ? performance.now() - posed : 0;
+    return JSON.stringify({ ...measured(generation, ranges, indices), still: Math.max(0, Math.floor(still)) });
   } finally {
+    posed = Infinity;
     cover(false);
     freeze(false);
   }

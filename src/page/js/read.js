@@ -53,7 +53,7 @@ function readAll(request) {
     roleTable: [], roleIndex: new Map(), tagTable: [], tagIndex: new Map(),
     parent: [], role: [], name: [], start: [], end: [], rect: [], tag: [], flags: [], frame: [],
     type: [], testId: [], href: [], hints: [], value: [], options: [], disabledBy: [], level: [], column: [],
-    frames: [], unread: [], owned: [], pendingFrames: [], suspects: [], roots: [document],
+    frames: [], unread: [], owned: [], pendingFrames: [], suspects: [], customs: [], roots: [document],
     modal: null,
     sought: (request.sought || []).map(soughtElements), also: null,
   };
@@ -66,9 +66,11 @@ function readAll(request) {
   store.elements = state.elements;
   store.runs = state.runs;
   store.suspects = state.suspects;
+  store.customs = state.customs;
   store.rects = state.rect;
   store.at = performance.now();
   store.frames = state.pendingFrames;
+  state.roots.forEach(watch);
   return answer(state, request);
 }
 
@@ -128,7 +130,7 @@ function answer(state, request) {
     level: steps(state.level, 2),
     unread: state.unread,
     owned: state.owned,
-    suspects: state.suspects.length,
+    suspects: state.suspects.length, customs: state.customs.length,
     sought: soughtPlaces(state),
   };
   if (state.full) shape.unread.push(['text_cut', `after ${state.at} characters`]);
@@ -272,6 +274,7 @@ function visit(element, state, around) {
   }
   let here = around;
   attend(element);
+  if (tag.includes('-') && !here.hidden) noteCustom(element, state);
   if (!around.hidden && (truthy(element, 'aria-hidden') || has(element, 'inert'))) here = { ...here, hidden: true };
   if (state.modal === element && !here.inside) here = { ...here, inside: true };
   if (style.block) state.gap = 2;
@@ -654,6 +657,37 @@ const frameAddress = (element) => clip(attribute(element, 'src') || (has(element
 function frameWindows(generation) {
   if (generation !== store.generation) return [];
   return store.frames.map((element) => (connected(element) ? frameWindow(element) : null));
+}
+
+// Custom elements without a written role may have one that only the browser knows. Asked once each, those that
+// can take focus first; those that have one again at every read.
+const askedCustoms = new WeakSet();
+const CUSTOMS = 64;
+function noteCustom(element, state) {
+  if (askedCustoms.has(element) && !internals?.has(element)) return;
+  if (HAS_ATTRIBUTE.call(element, 'role') || !matches(element, ':defined')) return;
+  state.customs.push(element);
+}
+function customs(generation) {
+  if (generation !== store.generation) return [];
+  const urgent = (element) => Number(!internals?.has(element)) + Number(!isFocusable(element));
+  store.customs = store.customs.map((element) => [urgent(element), element]).sort(([a], [b]) => a - b).slice(0, CUSTOMS).map(([, element]) => element);
+  return store.customs;
+}
+// What the browser said of each, in the same order; whether anything is another than it was.
+function adoptInternals(generation, list) {
+  if (generation !== store.generation) return false;
+  let changed = false;
+  list.forEach((said, at) => {
+    const element = store.customs[at];
+    askedCustoms.add(element);
+    if (JSON.stringify(internals?.get(element) ?? null) === JSON.stringify(said)) return;
+    changed = true;
+    internals = internals || new WeakMap();
+    if (said) internals.set(element, said);
+    else internals.delete(element);
+  });
+  return changed;
 }
 
 // Hosts that may hide a closed root, for BiDi to look at; then the roots it found.

@@ -5,6 +5,7 @@ mod canary;
 mod echoes;
 mod hosts;
 mod lab;
+mod late;
 mod login;
 mod masks;
 mod model;

@@ -66,9 +66,8 @@ fn r16_r25_r59_steps_are_told_and_pictured_but_never_a_secret() {
             "{frame}"
         );
     }
-    // A step that holds no secret has its picture, with words, address and a file. (After a filled one it
-    // may still be withheld while the next page comes.)
-    for (id, step) in [("by-login", "1"), ("by-hand", "1")] {
+    // Every other step has its picture, with words, address and a file.
+    for (id, step) in [("by-login", "1"), ("by-hand", "1"), ("by-hand", "3")] {
         let [frame] = frames(id, step)[..] else {
             panic!("one picture of {id} {step}")
         };
