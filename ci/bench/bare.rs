@@ -44,13 +44,8 @@ async fn fill(tab: &Tab, site: &str) -> Result<String, DriverError> {
             let keys = Actions::text(&format!("value {}", i + 1))?;
             tab.perform(keys, LIMIT).await?;
         } else {
-            let middle = call(
-                tab,
-                &format!(
-                    "{{ const r = document.forms[0].elements[{i}].getBoundingClientRect(); return JSON.stringify([r.x + r.width / 2, r.y + r.height / 2]) }}"
-                ),
-            );
-            let [x, y]: [f64; 2] = serde_json::from_str(&middle.await?).expect("a point");
+            let middle = call(tab, &middle_of(i)).await?;
+            let [x, y]: [f64; 2] = serde_json::from_str(&middle).expect("a point");
             let click = Actions::click(&Origin::Viewport, x, y, Button::Left, 1);
             tab.perform(click, LIMIT).await?;
         }
@@ -59,6 +54,13 @@ async fn fill(tab: &Tab, site: &str) -> Result<String, DriverError> {
     let end = call(tab, "return document.getElementById('result').textContent").await?;
     tab.screenshot(None).await?;
     Ok(end)
+}
+
+fn middle_of(control: usize) -> String {
+    format!(
+        "const r = document.forms[0].elements[{control}].getBoundingClientRect(); \
+         return JSON.stringify([r.x + r.width / 2, r.y + r.height / 2])"
+    )
 }
 
 async fn call(tab: &Tab, body: &str) -> Result<String, DriverError> {
