@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::event::Blocked;
 use crate::network::{BlockedRequest, NetEvent};
-use crate::secrets::{Kind, Scrubber, Secret};
+use crate::secrets::{BEGINNING, Kind, Scrubber, Secret};
 
 use super::session::Broker;
 use super::types::Happening;
@@ -169,9 +169,6 @@ impl Broker {
         }
     }
 }
-
-/// Shorter beginnings of a value tell too little to be looked for.
-const BEGINNING: usize = 6;
 
 impl Broker {
     /// A page that tries to send each key as it is typed shows a value's beginning before the value

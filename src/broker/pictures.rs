@@ -92,8 +92,13 @@ impl Broker {
             let (Some(before), Some(after)) = (before, after) else {
                 continue;
             };
-            if same_boxes(&before, &after) && self.is_all_covered().await? {
-                return painted(png, [before, after].concat()).await;
+            if !same_boxes(&before, &after) {
+                continue;
+            }
+            match self.is_all_covered().await {
+                Ok(true) => return painted(png, [before, after].concat()).await,
+                Ok(false) | Err(BrokerError::Stale) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(Shot::Withheld {

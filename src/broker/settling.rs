@@ -60,13 +60,15 @@ impl Broker {
     /// The picture with what to cover in it, and the read right after it; `None`: the page changed meanwhile.
     async fn shoot_and_look(&mut self) -> Result<Option<(Vec<u8>, Boxes)>, BrokerError> {
         let (tab, documents) = (self.tab.clone(), self.documents_loaded());
-        let before = match self.boxes(Moment::Before).await {
-            Ok(Some(before)) => before,
-            Err(BrokerError::Lost(why)) => return Err(BrokerError::Lost(why)),
+        let before = match self.unless_leaving(self.boxes(Moment::Before)).await {
+            Some(Ok(Some(before))) => before,
+            Some(Err(error @ (BrokerError::Lost(_) | BrokerError::Hung { .. }))) => {
+                return Err(error);
+            }
             // It is just going away.
             _ => return Ok(None),
         };
-        let png = tab.screenshot(None).await;
+        let png = self.unless_leaving(tab.screenshot(None)).await;
         let (watch, deadline) = (self.watch.clone(), self.limits.command);
         let release = async {
             let realm = DriverRealm {
@@ -82,7 +84,7 @@ impl Broker {
         let same = tab.id() == self.tab.id()
             && documents == self.documents_loaded()
             && looked.documents.len() == 1;
-        let (Ok(png), Ok(Some(Measured { boxes, still }))) = (png, released) else {
+        let (Some(Ok(png)), Ok(Some(Measured { boxes, still }))) = (png, released) else {
             return Ok(None);
         };
         let after: Boxes = boxes.into_iter().map(pictures::of_field).collect();

@@ -36,7 +36,7 @@ pub struct Cli {
     #[arg(long, value_enum, default_value_t = Colour::Auto, global = true, value_name = "WHEN", help_heading = "Everywhere")]
     pub color: Colour,
 
-    /// Run in the `rehearsal serve` at this address; its owner's token is in REHEARSAL_BROKER_TOKEN. Goes with `run`
+    /// Run in the `rehearsal serve` at this address; its owner's token is in REHEARSAL_TOKEN. Goes with `run`
     #[arg(long, value_name = "URL", help_heading = "Everywhere")]
     pub broker: Option<String>,
 

@@ -22,7 +22,7 @@ use super::run::{ConsoleListener, JsonLines, JunitKeeper, columns, vars};
 use super::say::Say;
 
 /// Never an argument: those show in process lists.
-const TOKEN: &str = "REHEARSAL_BROKER_TOKEN";
+const TOKEN: &str = "REHEARSAL_TOKEN";
 /// How often the approver's answer is asked for.
 const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(500);
 /// A journal's line holds no picture; more is none.

@@ -17,7 +17,7 @@ use crate::secrets::inject::plant;
 use crate::secrets::{Scrubber, Secret, Sources, Vault};
 use crate::store::{self, Journal, RunFolder};
 use crate::system::{Stopper, remove_stale_sessions};
-use crate::text::{Level, Problem};
+use crate::text::{Level, Problem, render};
 
 use super::args::{Format, RunArgs};
 use super::exit;
@@ -217,6 +217,14 @@ fn runnable(plan: &Plan) -> impl Iterator<Item = &plan::Planned> {
         .filter(|p| p.gate != Confirmed::Unconfirmed)
 }
 
+/// A warning as a note of the run, with its place.
+fn note(warning: &Problem) -> String {
+    match render::place(warning) {
+        Some(place) => format!("{place}: {}", warning.message),
+        None => warning.message.clone(),
+    }
+}
+
 fn make_plan(args: &RunArgs, suite: &Suite) -> Result<(Plan, String), Vec<Problem>> {
     let mut problems: Vec<Problem> = suite
         .problems
@@ -247,8 +255,16 @@ fn make_plan(args: &RunArgs, suite: &Suite) -> Result<(Plan, String), Vec<Proble
     };
     match plan::build(suite, &chosen, &wishes) {
         Ok(mut plan) if problems.is_empty() => {
+            // What is said of a scenario that is not run helps nobody here; `check` says it.
+            let elsewhere = |p: &Problem| {
+                let mut all = suite.scenarios.iter();
+                let mine = |id: &str| chosen.iter().any(|one| one.id == id);
+                p.place.as_ref().is_some_and(|(source, _)| {
+                    all.any(|s| Arc::ptr_eq(&s.source, source) && !mine(&s.id))
+                })
+            };
             let warnings = suite.problems.iter();
-            let warnings = warnings.filter(|p| p.level == Level::Warning);
+            let warnings = warnings.filter(|p| p.level == Level::Warning && !elsewhere(p));
             plan.warnings.splice(0..0, warnings.cloned());
             Ok((plan, run_id))
         }
@@ -504,7 +520,7 @@ async fn carry_out(args: RunArgs, ready: Ready, say: Say, verbose: u8) -> i32 {
         min_rate: args.min_rate,
         notes: notes
             .into_iter()
-            .chain(plan.warnings.iter().map(|p| p.message.clone()))
+            .chain(plan.warnings.iter().map(note))
             .collect(),
     };
     let work = run::run(plan, context, stream, folder.clone());

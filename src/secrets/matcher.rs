@@ -79,7 +79,7 @@ pub struct Matcher {
 /// Where a text was cut for its length.
 const CUT: char = '…';
 /// Shorter beginnings of a value tell too little to be hidden; a word is common text for longer.
-const BEGINNING: usize = 6;
+pub const BEGINNING: usize = 6;
 const BEGINNING_WORD: usize = 8;
 
 fn tells(beginning: &[u8]) -> bool {

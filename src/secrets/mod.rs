@@ -28,6 +28,7 @@ pub mod totp;
 pub mod value;
 pub mod vault;
 
+pub use matcher::BEGINNING;
 pub use scan::{LeakHit, ScanReport, Scanner};
 pub use scrub::{Clean, HIDDEN, Hit, Kind, Pattern, Scrubber, hide_user_name};
 pub use sources::{Credential, CredentialProblem, CredentialSettings, SourceError, Sources};

@@ -84,7 +84,7 @@ fn client(serving: &Serving, token: &str, arguments: &[&str]) -> Command {
         .args(["--broker", &format!("http://{}", serving.service.at), "run"])
         .args(arguments)
         .current_dir(serving.home.path())
-        .env("REHEARSAL_BROKER_TOKEN", token)
+        .env("REHEARSAL_TOKEN", token)
         .env_remove("CI")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -396,13 +396,13 @@ fn the_client_holds_no_credential_and_refuses_what_it_cant_pass_on() {
     assert_eq!(stranger.status.code(), Some(2), "{}", said(&stranger));
     let elsewhere = command(serving.home.path())
         .args(["--broker", "http://parcels.test:8771", "run"])
-        .env("REHEARSAL_BROKER_TOKEN", &tokens.ada)
+        .env("REHEARSAL_TOKEN", &tokens.ada)
         .output()
         .expect("it ends");
     assert_eq!(elsewhere.status.code(), Some(2), "{}", said(&elsewhere));
     let nobody = command(serving.home.path())
         .args(["--broker", "http://127.0.0.1:9", "run"])
-        .env("REHEARSAL_BROKER_TOKEN", &tokens.ada)
+        .env("REHEARSAL_TOKEN", &tokens.ada)
         .output()
         .expect("it ends");
     assert_eq!(nobody.status.code(), Some(3), "{}", said(&nobody));
