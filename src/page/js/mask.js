@@ -171,6 +171,12 @@ function release(generation, ranges, indices) {
   }
 }
 
+const NO_CARET = new Set(['a', 'area', 'button', 'iframe', 'frame', 'select', 'summary']);
+function hasCaret(element) {
+  const tag = tagOf(element);
+  return tag === 'input' ? !UNVALUED_TYPES.has(inputType(element)) : !NO_CARET.has(tag);
+}
+
 // Stands still for a picture: animations go to a fixed moment, the caret is hidden, both without a
 // mutation. `freeze(false)` lets them go on.
 let frozen = null;
@@ -199,7 +205,7 @@ function freeze(on) {
     } catch {}
   }
   const active = deepActive(document);
-  if (active) {
+  if (active && hasCaret(active)) {
     const caret = Element.prototype.animate.call(active, [{ caretColor: 'transparent' }, { caretColor: 'transparent' }], { duration: 1e9, fill: 'both' });
     caret.pause();
     frozen.push([caret, false]);
