@@ -17,7 +17,7 @@ use super::attempt::Ended;
 use super::emit::{Attempt, Stream};
 use super::redact::is_user_name;
 use super::settings::{Outgoing, RunContext};
-use super::suite::attempt_folder;
+use super::worker::attempt_folder;
 
 /// `offers`: the attempt's lock and tutorial are compared and proposed; of repeated attempts one
 /// does that for all.

@@ -24,7 +24,8 @@ use super::failure::Fault;
 use super::find::{Ready, Wanted};
 use super::keeping::Keeping;
 use super::settings::RunContext;
-use super::suite::{Shared, Worker};
+use super::suite::Shared;
+use super::worker::Worker;
 
 /// An approved request that a page sends later than this after the action is stopped again.
 const SENT_WITHIN: Duration = Duration::from_secs(3);
