@@ -1,8 +1,15 @@
 //! The way to a running service from another process of this machine.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::secrets::Secret;
+
+/// The machine is our own: who takes no connection within this is not there.
+const CONNECTS_WITHIN: Duration = Duration::from_secs(5);
+/// The longest call is a batch of actions on a slow site.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(300);
 
 /// A running service and an owner's token for it.
 pub struct Client {
@@ -35,6 +42,7 @@ impl Client {
         }
         let http = reqwest::Client::builder()
             .no_proxy()
+            .connect_timeout(CONNECTS_WITHIN)
             .redirect(reqwest::redirect::Policy::none())
             .build()?;
         Ok(Self {
@@ -81,9 +89,18 @@ impl Client {
         path: &str,
         body: Option<String>,
     ) -> Result<(u16, Value), String> {
-        let response = self.send(method, path, body).await?;
-        let status = response.status().as_u16();
-        let text = response.text().await.map_err(|e| e.to_string())?;
+        let answer = async {
+            let response = self.send(method, path, body).await?;
+            let status = response.status().as_u16();
+            let text = response.text().await.map_err(|e| e.to_string())?;
+            Ok::<_, String>((status, text))
+        };
+        let (status, text) = tokio::time::timeout(ANSWERS_WITHIN, answer)
+            .await
+            .map_err(|_| {
+                let seconds = ANSWERS_WITHIN.as_secs();
+                format!("the service at {} gave no answer within {seconds} s; whether it did what was asked is not known", self.base)
+            })??;
         let answer = serde_json::from_str(&text)
             .map_err(|_| format!("what answers at {} is no service", self.base))?;
         Ok((status, answer))
