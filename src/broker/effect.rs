@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::page::{Observation, Tri};
+use crate::page::{Observation, Tri, acts};
 use crate::resolve::describe;
 use crate::text::cut;
 use crate::text::fold::fold;
@@ -21,6 +21,8 @@ pub struct Mark {
     slots: Vec<Slot>,
     documents: u64,
     happenings: usize,
+    /// Requests that had left and were no mere reads.
+    departed: u64,
 }
 
 /// What a page says, as lines whose order doesn't matter: each named element with its states, each
@@ -157,7 +159,23 @@ impl Broker {
             slots,
             documents: state.documents,
             happenings: state.happenings.len(),
+            departed: self.departed,
         }
+    }
+
+    /// The step's click never came: its control was made anew between press and release, and the press
+    /// itself came to nothing. Only then may it be done once more.
+    pub async fn click_was_lost(&mut self, mark: &Mark) -> Result<bool, BrokerError> {
+        let Some(context) = self.clicked.take() else {
+            return Ok(false);
+        };
+        let realm = self.realm();
+        let lost = self.unless_leaving(acts::click_lost(&realm, &context));
+        if !matches!(lost.await, Some(Ok(true))) {
+            return Ok(false);
+        }
+        self.drain_network();
+        Ok(self.departed == mark.departed && self.effect_since(mark).await?.is_none())
     }
 
     /// Learns what changes without an action: a second read of an untouched page.

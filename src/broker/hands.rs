@@ -240,6 +240,7 @@ impl Broker {
             1,
         );
         self.act(&prepared.context, actions).await?;
+        self.clicked = Some(prepared.context.clone());
         Ok(Ok(Vec::new()))
     }
 

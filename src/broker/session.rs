@@ -92,6 +92,8 @@ pub struct Broker {
     pub(super) left: Option<String>,
     /// Something was done since the page last settled.
     pub(super) acted: bool,
+    /// Context of the running step's latest click.
+    pub(super) clicked: Option<String>,
     /// The picture that was taken while it settled.
     pub(super) early: super::settling::Early,
     pub(super) suggestions: Vec<crate::policy::Suggestion>,
@@ -233,6 +235,7 @@ impl Broker {
             answer_lost: false,
             left: None,
             acted: false,
+            clicked: None,
             early: super::settling::Early::default(),
             suggestions: Vec::new(),
             unreached: None,
@@ -287,6 +290,7 @@ impl Broker {
         }
         self.searched = super::places::Search::default();
         self.step_time = step.timeout;
+        self.clicked = None;
         if let Some(what) = &step.write {
             let window = self.gate().open_window(&what.value);
             self.window = Some(window);

@@ -127,6 +127,12 @@ impl PrepareAnswer {
     }
 }
 
+/// Was the control taken out of the page before the click on it came? Asked after a click on a point that
+/// [`prepare`] gave.
+pub async fn click_lost<R: Realm>(realm: &R, context: &str) -> Result<bool, ReadError> {
+    truth(realm, context, "clickLost", &[]).await
+}
+
 /// Scrolls the element into view around sticky bars, waits until it stands still, and finds a point that
 /// belongs to it. Words in the obstacle come from the page: scrub them before they are shown.
 pub async fn prepare<R: Realm>(

@@ -403,9 +403,22 @@ impl<'a> AttemptRun<'a> {
         }
         let documents = self.broker.documents_loaded();
         let mark = self.broker.effect_mark();
-        let acted = self.act(step).await;
+        let mut acted = self.act(step).await;
         // What the act set off is judged even when the act itself failed: a refusal is graver.
         self.settle(step).await.map_err(|f| f.at(step))?;
+        if let Ok(done) = &mut acted
+            && self.broker.click_was_lost(&mark).await?
+        {
+            let first = std::mem::take(&mut done.notes);
+            acted = self.act(step).await;
+            self.settle(step).await.map_err(|f| f.at(step))?;
+            if let Ok(done) = &mut acted {
+                let again =
+                    "clicked again: the page made the control anew between press and release";
+                done.notes
+                    .splice(0..0, first.into_iter().chain([again.to_owned()]));
+            }
+        }
         let mut done = acted
             .map_err(|f| f.seen(self.tabs_left_aside()))
             .map_err(|f| f.at(step))?;

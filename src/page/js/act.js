@@ -95,6 +95,7 @@ async function prepare(generation, index, purpose) {
   if (found.reason) return JSON.stringify({ ok: false, reason: found.reason });
   const answer = await prepared(found.element, index, purpose);
   if (answer.ok && purpose === 'type') answer.entered = enter(generation, index);
+  expectClick(answer.ok && purpose === 'click' && answer.via === 'element' ? found.element : null);
   return pack({ ...answer, checked: checkedState(generation, index) });
 }
 
@@ -154,6 +155,20 @@ async function aim(element, target, via) {
   }
   return cover ? no('covered', coverName(cover)) : no('off_screen');
 }
+
+// The click that is about to come: a control that is made anew between press and release gets none.
+let expected = null;
+const listening = new WeakSet();
+function expectClick(element) {
+  expected = element && { element, came: false };
+  const view = element && windowOf(element);
+  if (!view || listening.has(view)) return;
+  listening.add(view);
+  EventTarget.prototype.addEventListener.call(view, 'click', (event) => {
+    if (expected && event.isTrusted && event.composedPath().includes(expected.element)) expected.came = true;
+  }, true);
+}
+const clickLost = () => !!expected && !expected.came && !connected(expected.element);
 
 const boxesOf = (element) => (tagOf(element) === 'area' ? [areaBox(element)?.box].filter(Boolean) : element.getClientRects());
 
