@@ -9,9 +9,7 @@ use tokio::time::Instant;
 
 use crate::broker::{Broker, Effect};
 use crate::driver::is_error_page;
-use crate::event::{
-    Failure, ScenarioFinished, ScenarioStarted, Status, StepFinished, StepStarted, What,
-};
+use crate::event::{ScenarioStarted, Status, StepFinished, StepStarted, What};
 use crate::plan::{Planned, PlannedStep, StepBy};
 use crate::resolve::Chooser;
 use crate::scenario::{Act, Extract, Keep, Picture, say_english as say};
@@ -26,6 +24,7 @@ use super::locks::LockWork;
 use super::look::{self, EndState, Facts};
 use super::mend::Filled;
 use super::settings::RunContext;
+use super::verdict::{interrupted, out_of_time};
 
 /// Everything one attempt holds. Owns its broker; nothing of it outlives the attempt.
 pub struct AttemptRun<'a> {
@@ -40,11 +39,11 @@ pub struct AttemptRun<'a> {
     pub(super) model_calls: u32,
     pub(super) tokens: u64,
     pub(super) folder: PathBuf,
-    choosers: BTreeMap<String, u32>,
+    pub(super) choosers: BTreeMap<String, u32>,
     /// Changes that were let through.
     pub(super) writes_sent: u32,
     /// A step with `write:` was begun: whatever the network says, it is never done twice.
-    write_begun: bool,
+    pub(super) write_begun: bool,
     /// Findings of the last look at the end state.
     pub(super) last_look: Vec<crate::event::Finding>,
     /// Where the step acted last, for the picture.
@@ -55,12 +54,12 @@ pub struct AttemptRun<'a> {
     pub(super) aside: Vec<String>,
     /// Fills a page's start-up may still wipe.
     pub(super) filled: Vec<Filled>,
-    began: Instant,
+    pub(super) began: Instant,
     /// When the attempt is cut off, whatever it is doing.
     end_by: Option<Instant>,
     /// Closing steps have their own time and run although the run is to stop.
     closing: bool,
-    times: BTreeMap<String, u64>,
+    pub(super) times: BTreeMap<String, u64>,
     keeping: Keeping,
     /// The flow whose kept state this attempt rests on.
     put_back: Option<String>,
@@ -663,89 +662,6 @@ impl<'a> AttemptRun<'a> {
             })
             .unwrap_or_default()
     }
-
-    // ---- the verdict -----------------------------------------------------------------------
-
-    fn verdict(&mut self, result: Result<EndState, (Option<String>, Fault)>) -> Ended {
-        let (status, failure, step) = match result {
-            Ok(EndState::Completed) => (Status::Passed, None, None),
-            Ok(EndState::NotCompleted) => (
-                Status::NotCompleted,
-                Some(Failure {
-                    reason: "not_completed".into(),
-                    message: "the expected end state never held".into(),
-                    ..Failure::default()
-                }),
-                None,
-            ),
-            Ok(EndState::Disagreed) => (
-                Status::Disagreed,
-                Some(Failure {
-                    reason: "disagreed".into(),
-                    message: "the end state held at the first look and no longer at the second"
-                        .into(),
-                    ..Failure::default()
-                }),
-                None,
-            ),
-            Err((step, fault)) => (fault.status, Some(*fault.failure), step),
-        };
-        let (reason, message) = match failure {
-            None => ("completed".to_owned(), String::new()),
-            Some(failure) => (failure.reason, failure.message),
-        };
-        let ends = &self.planned.scenario.ends;
-        let as_expected = super::ends::met(ends, status, &reason, step.as_deref());
-        let (reason, message) = match as_expected {
-            true => (reason, message),
-            false => super::ends::unmet(ends, status, reason, message),
-        };
-        self.say
-            .say_durably(What::ScenarioFinished(ScenarioFinished {
-                status,
-                reason: reason.clone(),
-                message,
-                failed_step: step,
-                as_expected,
-                signed_in_by: self.signed_in_by.clone(),
-                wrote: self.writes_sent > 0,
-                ms: self.began.elapsed().as_millis() as u64,
-                choosers: std::mem::take(&mut self.choosers),
-                model_calls: self.model_calls,
-                tokens: self.tokens,
-                ms_by_part: {
-                    let mut times = std::mem::take(&mut self.times);
-                    times.extend(self.broker.times());
-                    times
-                },
-            }));
-        Ended {
-            status,
-            as_expected,
-            wrote: self.writes_sent > 0 || self.write_begun,
-            lost: reason == "browser_lost",
-            lock: (as_expected && status == Status::Passed).then(|| self.lock.finished()),
-            suggestions: Vec::new(),
-        }
-    }
-}
-
-/// The person or the machine asked for an end.
-pub(super) fn interrupted() -> Fault {
-    Fault::new(
-        Status::NotFinished,
-        "interrupted",
-        "the run was interrupted",
-    )
-}
-
-fn out_of_time(limit: Duration) -> Fault {
-    Fault::new(
-        Status::OutOfBudget,
-        crate::agent::Exit::Time.name(),
-        format!("the scenario's time of {} s is used up", limit.as_secs()),
-    )
-    .help("give it more with `budget: { time: 300s }`")
 }
 
 fn verb_of(act: &Act) -> &'static str {

@@ -31,6 +31,7 @@ mod settings;
 mod signin;
 mod suite;
 mod turn;
+mod verdict;
 mod worker;
 mod writeup;
 

@@ -187,7 +187,7 @@ impl Worker {
             biased;
             prepared = self.prepare(planned, attempt, say) => prepared,
             _ = stop.asked() => {
-                let fault = super::attempt::interrupted();
+                let fault = super::verdict::interrupted();
                 Err((fault.status, *fault.failure))
             }
         }
