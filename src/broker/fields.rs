@@ -59,6 +59,10 @@ impl Broker {
         {
             return Ok(Ok(notes));
         }
+        if first.value.is_none() {
+            acts::leave(&self.realm(), &prepared.context, prepared.id).await?;
+            return Ok(unread(first.length, text).map_or(Ok(notes), Err));
+        }
         let mut seen = self.steady_value(prepared, first).await?;
         let holds = |seen: Option<&str>| seen.is_some_and(|seen| shows(seen, text));
         if !holds(seen.as_deref()) && is_drawn_counter(&prepared.node) {
@@ -101,19 +105,19 @@ impl Broker {
         }))
     }
 
-    /// Focus, select all, delete, type: what a person does, so that frameworks notice. `entered`: whether
-    /// the focus is there already, where that is known.
+    /// Focus, select all, delete, type: what a person does, so that frameworks notice. `entered`: how
+    /// that went already.
     pub(super) async fn type_over(
         &mut self,
         prepared: &Prepared,
         text: &str,
-        entered: Option<bool>,
+        entered: Option<acts::Entered>,
     ) -> Result<(), BrokerError> {
-        let entered = match entered {
-            Some(entered) => entered,
+        let focused = match entered {
+            Some(entered) => entered.focused,
             None => acts::enter(&self.realm(), &prepared.context, prepared.id).await?,
         };
-        if !entered {
+        if !focused {
             // Rich editors put the focus where they want it on a click.
             self.click(prepared).await?.ok();
             acts::select_text(&self.realm(), &prepared.context, prepared.id).await?;
@@ -123,7 +127,12 @@ impl Broker {
             Some((Part::Keys(keys), rest)) => (*keys, rest),
             _ => ("", parts.as_slice()),
         };
-        let over = Actions::type_over(first, is_rich(&prepared.node)).map_err(untypable)?;
+        let blank = focused && entered.is_some_and(|entered| entered.blank) && !first.is_empty();
+        let over = match blank {
+            true => Actions::text(first),
+            false => Actions::type_over(first, is_rich(&prepared.node)),
+        };
+        let over = over.map_err(untypable)?;
         self.act(&prepared.context, over).await?;
         for part in rest {
             match part {
@@ -376,7 +385,7 @@ pub(super) fn takes_keys(node: &Node) -> bool {
     !set_directly(node) && node.tag != "select" && node.role != "slider"
 }
 
-fn set_directly(node: &Node) -> bool {
+pub(super) fn set_directly(node: &Node) -> bool {
     node.tag == "input"
         && matches!(
             node.input_type.as_deref(),
@@ -426,17 +435,45 @@ fn shows(seen: &str, text: &str) -> bool {
     same(Some(seen), text) || formatted(seen, text)
 }
 
-/// A page may group digits or add a unit; letters and digits must be the same ones in order, or the
-/// amount the same one.
+/// A field that tells its length alone is never typed into twice; too few characters are told.
+fn unread(length: Option<usize>, text: &str) -> Option<Unfit> {
+    // A page may group digits or leave separators out.
+    let least = text.chars().filter(|c| c.is_alphanumeric()).count();
+    let holds = length?;
+    (holds < least || holds == 0 && !text.is_empty()).then(|| Unfit::WrongKind {
+        why: format!(
+            "it was filled with {} characters, but holds {holds} afterwards",
+            text.chars().count()
+        ),
+    })
+}
+
+/// A page may write capitals and typographic quotes, and group what has digits in it: letters and digits
+/// must be the same ones in order, with the same sign, or the amount the same one.
 fn formatted(seen: &str, wanted: &str) -> bool {
-    let plain = |s: &str| {
-        s.chars()
-            .filter(|c| c.is_alphanumeric())
-            .collect::<String>()
-            .to_lowercase()
+    const SEPARATORS: &str = ".,'-/():_·\u{2013}\u{2212}";
+    let letters = |text: &str, drop: &dyn Fn(char) -> bool| -> String {
+        let kept = text.chars().filter(|c| !drop(*c)).map(|c| match c {
+            '\u{2018}' | '\u{2019}' => '\'',
+            '\u{201C}' | '\u{201D}' => '"',
+            '\u{2013}' | '\u{2014}' | '\u{2212}' => '-',
+            c => c,
+        });
+        kept.flat_map(char::to_lowercase).collect()
     };
-    let same_signs = !plain(wanted).is_empty() && plain(seen) == plain(wanted);
-    same_signs || amount(wanted).is_some_and(|wanted| amount(seen) == Some(wanted))
+    let blanks = |drop: char| drop.is_whitespace();
+    let grouping = |drop: char| drop.is_whitespace() || SEPARATORS.contains(drop);
+    let shown = |drop: &dyn Fn(char) -> bool| {
+        let wanted = letters(wanted, drop);
+        !wanted.is_empty() && letters(seen, drop) == wanted
+    };
+    let negative = |text: &str| text.trim_start().starts_with(['-', '\u{2212}']);
+    let has_digits = wanted.chars().any(|c| c.is_ascii_digit());
+    let grouped = has_digits
+        && !wanted.contains('\n')
+        && negative(seen) == negative(wanted)
+        && shown(&grouping);
+    shown(&blanks) || grouped || amount(wanted).is_some_and(|wanted| amount(seen) == Some(wanted))
 }
 
 /// A number with an optional currency sign or code and digits grouped in threes: `2500`, `$2,500.00`,
@@ -497,6 +534,41 @@ struct Amount {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_page_may_make_of_a_text() {
+        for (seen, wanted) in [
+            ("ADA LOVELACE", "Ada Lovelace"),
+            ("it\u{2019}s", "it's"),
+            ("4111 1111 1111 1111", "4111111111111111"),
+            ("(039) 555-0123", "0395550123"),
+            ("DE-12/7", "de127"),
+            ("-5.00", "-5"),
+        ] {
+            assert!(formatted(seen, wanted), "{wanted} shown as {seen}");
+        }
+        for (seen, wanted) in [
+            ("5", "-5"),
+            ("-5", "5"),
+            ("a b", "a != b"),
+            ("1 2", "1 < 2"),
+            ("39 55", "+39 55"),
+            ("{\n  a1;\n}\n}", "{\n  a1;\n}"),
+            ("", "x"),
+        ] {
+            assert!(!formatted(seen, wanted), "{wanted} shown as {seen}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_tells_its_length_alone() {
+        assert_eq!(unread(Some(4), "abcd"), None);
+        assert_eq!(unread(Some(19), "4111111111111111"), None);
+        assert_eq!(unread(Some(9), "123-45-6789"), None);
+        assert_eq!(unread(None, "rich"), None);
+        assert!(unread(Some(3), "abcd").is_some());
+        assert!(unread(Some(0), "--").is_some());
+    }
 
     #[test]
     fn a_tab_in_a_text_is_no_key() {

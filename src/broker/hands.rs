@@ -12,7 +12,7 @@ use crate::driver::{Actions, Button, Key, Origin};
 use crate::page::acts::{self, Obstacle, Point, Purpose};
 use crate::page::{self, Node, NodeId, Rect};
 
-use super::fields::takes_keys;
+use super::fields::{set_directly, takes_keys};
 use super::session::Broker;
 use super::types::{BrokerError, Effect, Primitive, Unfit};
 
@@ -64,6 +64,7 @@ impl Broker {
         let purpose = match primitive {
             Primitive::Click | Primitive::Check { .. } | Primitive::Submit => Purpose::Click,
             Primitive::Select { .. } if node.tag != "select" => Purpose::Click,
+            Primitive::Fill { .. } if set_directly(&node) => Purpose::Set,
             // A frame around it may still be in the way.
             Primitive::Fill { .. } if id.document == 0 && takes_keys(&node) => Purpose::Type,
             Primitive::Fill { .. } | Primitive::FillSecret { .. } | Primitive::Select { .. } => {
@@ -220,9 +221,23 @@ impl Broker {
                     None,
                 )
                 .await?;
-                let note = (moved["value"].as_bool() == Some(false))
-                    .then(|| "it was at its end already".to_owned());
-                Ok(Ok(note.into_iter().collect()))
+                if moved["value"].as_bool() != Some(false) {
+                    return Ok(Ok(Vec::new()));
+                }
+                // At its end, or it scrolls by itself when the wheel is turned over it.
+                let rect = prepared.node.rect.unwrap_or_default();
+                let by = |share: i32, view: f64| share.clamp(-1, 1) * (view * 0.8) as i32;
+                let wheel = Actions::wheel(
+                    prepared.point.x,
+                    prepared.point.y,
+                    by(*dx, rect.width),
+                    by(*dy, rect.height),
+                );
+                self.act(&prepared.context, wheel).await?;
+                Ok(Ok(vec![
+                    "it was at its end already, or scrolls by itself: the wheel was turned over it"
+                        .into(),
+                ]))
             }
             Primitive::Drag { to } => self.drag(prepared, *to).await,
             Primitive::Upload { file } => self.upload(prepared, file).await,

@@ -72,6 +72,10 @@ impl Broker {
         if opens && prepared.node.states.expanded != Some(true) {
             self.click(prepared).await?.ok();
         }
+        let before = self
+            .last
+            .as_deref()
+            .map_or(0, |page| standing(page, option));
         let opened = Instant::now();
         let within_time = self.step_time(OPTIONS_WITHIN);
         let mut until = opened + within_time;
@@ -135,7 +139,7 @@ impl Broker {
             }
             Err(unfit) => return Ok(Err(unfit)),
         }
-        self.shown(&role, &name, option).await
+        self.shown(&role, &name, option, before).await
     }
 
     /// Scrolls the box that holds the options, from its start, by most of a view; did it move?
@@ -178,7 +182,13 @@ impl Broker {
     }
 
     /// The choice must show: as the list's value or text, or as the option's state.
-    async fn shown(&mut self, role: &str, name: &str, option: &str) -> Fit<Vec<String>> {
+    async fn shown(
+        &mut self,
+        role: &str,
+        name: &str,
+        option: &str,
+        before: usize,
+    ) -> Fit<Vec<String>> {
         let until = Instant::now() + Duration::from_millis(1500);
         loop {
             let observation = self.look().await?;
@@ -201,7 +211,10 @@ impl Broker {
             let renamed = observation
                 .nodes()
                 .any(|(_, n)| n.role == role && fold(&n.name).contains(&fold(option)));
-            if as_value || as_text || as_state || renamed {
+            // Some show it beside the field they empty.
+            let beside = standing(&observation, option) > before
+                && option_in(&observation, option, None).is_err();
+            if as_value || as_text || as_state || renamed || beside {
                 return Ok(Ok(Vec::new()));
             }
             if Instant::now() >= until {
@@ -217,6 +230,12 @@ impl Broker {
             sleep(Duration::from_millis(40)).await;
         }
     }
+}
+
+/// Lines of the page that are just this.
+fn standing(page: &crate::page::Observation, option: &str) -> usize {
+    let lines = page.documents.iter().flat_map(|d| d.text.lines());
+    lines.filter(|line| fold(line) == fold(option)).count()
 }
 
 /// The one option of that name: exact, then but for case; two are no choice.

@@ -16,6 +16,8 @@ pub enum Purpose {
     /// Pointing at it; a disabled element may be hovered.
     Hover,
     Fill,
+    /// As `Fill`, for a value that is set and not typed.
+    Set,
     /// As `Fill`, and in the same call into the field, with what it holds selected.
     Type,
     Drag,
@@ -29,6 +31,7 @@ impl Purpose {
             Self::Click => "click",
             Self::Hover => "hover",
             Self::Fill => "fill",
+            Self::Set => "set",
             Self::Type => "type",
             Self::Drag => "drag",
             Self::Upload => "upload",
@@ -45,8 +48,17 @@ pub struct Point {
     pub on_label: bool,
     /// Checked, pressed or selected at that moment; `None` for things that are none of these.
     pub checked: Option<Tri>,
-    /// Whether keys would go into the field; `None` where it was not entered.
-    pub entered: Option<bool>,
+    /// `None` where the field was not entered.
+    pub entered: Option<Entered>,
+}
+
+/// A field that was entered to be typed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Entered {
+    /// Keys would go into it.
+    pub focused: bool,
+    /// There is nothing to type over.
+    pub blank: bool,
 }
 
 /// What stands between an element and an action.
@@ -91,7 +103,7 @@ struct PrepareAnswer {
     #[serde(default)]
     checked: Option<i64>,
     #[serde(default)]
-    entered: Option<bool>,
+    entered: Option<Entered>,
     #[serde(default)]
     via: Option<String>,
     #[serde(default)]

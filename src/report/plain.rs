@@ -42,8 +42,20 @@ pub fn line(text: &str) -> String {
 /// the single marks that right-to-left text needs stay.
 pub fn markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    // Names that run from right to left come isolated, which keeps the rest of the line as it is.
+    let mut inside = 0_usize;
+    let isolates = |c: &char| matches!(c, '\u{2066}'..='\u{2068}');
+    let even = text.chars().filter(isolates).count() == text.matches('\u{2069}').count();
     for c in strip(text).chars() {
         match c {
+            '\u{2068}' if even => {
+                inside += 1;
+                out.push(c);
+            }
+            '\u{2069}' if inside > 0 => {
+                inside -= 1;
+                out.push(c);
+            }
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => shown(c, &mut out),
             c => out.push(c),
         }

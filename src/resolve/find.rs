@@ -110,7 +110,20 @@ pub fn resolve(observation: &Observation, query: &Query) -> Result<Pick, Miss> {
             None => explain::not_found(observation, query, &pool),
         });
     }
+    if query.verb == Verb::Select {
+        without_popups(observation, &mut matches);
+    }
     pick(observation, query, matches, offered, &pool)
+}
+
+/// An open list with the name of its combobox is the same control.
+fn without_popups(observation: &Observation, matches: &mut Vec<Match>) {
+    let role = |m: &Match| observation.node(m.id).map_or("", |n| n.role.as_str());
+    let boxes = matches.iter().filter(|m| role(m) == "combobox").count();
+    let lists = matches.iter().filter(|m| role(m) == "listbox").count();
+    if boxes == 1 && lists == 1 && matches.len() == 2 {
+        matches.retain(|m| role(m) == "combobox");
+    }
 }
 
 type Pool<'a> = Vec<(NodeId, &'a Node, Fit)>;

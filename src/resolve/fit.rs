@@ -146,7 +146,13 @@ pub fn role_matches(wanted: &str, node: &Node) -> bool {
         "frame" | "iframe" => matches!(node.tag.as_str(), "iframe" | "frame"),
         "image" => node.role == "img",
         "img" => node.role == "image",
-        "textbox" => node.role == "searchbox" || is_typed_input(node),
+        // What a person calls a field, whatever it takes.
+        "textbox" => {
+            let native = matches!(node.tag.as_str(), "input" | "textarea");
+            matches!(node.role.as_str(), "spinbutton" | "combobox") && native
+                || node.role == "searchbox"
+                || is_typed_input(node)
+        }
         "presentation" => node.role == "none",
         // Inside an article or main they are no landmarks, but authors see and name them all the same.
         "banner" => node.tag == "header" && node.role == "generic",

@@ -247,7 +247,7 @@ impl AttemptRun<'_> {
             &format!("Press {keys}"),
             effect.change.clone(),
             None,
-            None,
+            Some(keys.to_owned()),
         );
         self.acted_at(&effect);
         Ok(Done {
@@ -626,7 +626,7 @@ fn for_field(node: &Node, value: &FormValue) -> Result<Primitive, String> {
         "checkbox" | "radio" | "switch" | "menuitemcheckbox" | "menuitemradio"
     );
     let list_like = matches!(node.role.as_str(), "listbox" | "radiogroup" | "group")
-        || node.role == "combobox" && node.tag == "select"
+        || node.role == "combobox" && (node.tag == "select" || node.states.read_only)
         || node.role == "combobox" && !matches!(node.tag.as_str(), "input" | "textarea");
     Ok(match value {
         FormValue::Bool(on) if box_like => Primitive::Check { on: *on },

@@ -114,7 +114,7 @@ impl AttemptRun<'_> {
                         });
                     }
                     if began.elapsed() >= SCROLL_AFTER
-                        && miss.kind == MissKind::NotFound
+                        && matches!(miss.kind, MissKind::NotFound | MissKind::NoScope)
                         && !step.step.optional
                         && self.broker.scroll_on().await?
                     {

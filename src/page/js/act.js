@@ -88,13 +88,13 @@ function stood(element, index) {
   return !!before && placeOf(element).every((value, i) => value === read[i] && value === before[i]);
 }
 
-// purpose: "click", "hover", "fill", "type", "drag", "upload". Answers {ok, x, y, via} in CSS pixels of this
+// purpose: "click", "hover", "fill", "type", "set", "drag", "upload". Answers {ok, x, y, via} in CSS pixels of this
 // context's viewport, or {ok: false, reason, by}.
 async function prepare(generation, index, purpose) {
   const found = held(generation, index);
   if (found.reason) return JSON.stringify({ ok: false, reason: found.reason });
   const answer = await prepared(found.element, index, purpose);
-  if (answer.ok && purpose === 'type') answer.entered = enter(generation, index);
+  if (answer.ok && purpose === 'type') answer.entered = { focused: enter(generation, index), blank: isBlank(found.element) };
   expectClick(answer.ok && purpose === 'click' && answer.via === 'element' ? found.element : null);
   return pack({ ...answer, checked: checkedState(generation, index) });
 }
@@ -105,21 +105,35 @@ async function prepared(element, index, purpose) {
   if (by !== null && purpose !== 'hover') return no('disabled', by);
   const tag = tagOf(element);
   if (purpose === 'upload') return { ok: true, x: 0, y: 0, via: 'element' };
-  if ((purpose === 'fill' || purpose === 'type') && isReadOnly(element, tag)) return no('read_only');
+  if ((purpose === 'fill' || purpose === 'type' || purpose === 'set') && isReadOnly(element, tag)) return no('read_only');
   // Of an area its image is drawn.
   const area = tag === 'area' ? areaBox(element) : null;
   const styleHidden = !CHECK_VISIBILITY.call(area ? area.image : element, { visibilityProperty: true });
   const surrogates = styleHidden ? [] : clickLabels(element, tag);
   if (styleHidden) return no('hidden');
+  if (fading(element)) return no('hidden');
   const moving = stood(element, index) ? null : await settle(element, 30);
   if (moving) return no(moving);
   let last = await aim(element, element, 'element');
+  // A value that is set needs no pointer (two ranges over one another let it through).
+  if (purpose === 'set' && last.reason === 'passes_through') return { ok: true, x: 0, y: 0, via: 'element' };
   if (last.ok) return last;
   for (const label of surrogates) {
     const tried = await aim(label, element, 'label');
     if (tried.ok) return tried;
   }
   return last;
+}
+
+// On its way out: it, or what holds it, fades to nothing.
+function fading(element) {
+  return Document.prototype.getAnimations.call(documentOf(element)).some((animation) => {
+    const effect = animation.effect;
+    if (animation.playState !== 'running' || !effect?.target || !inside(effect.target, element)) return false;
+    if (effect.pseudoElement || effect.getTiming().iterations !== 1 || animation.playbackRate < 0) return false;
+    const last = effect.getKeyframes().at(-1);
+    return last?.opacity !== undefined && Number(last.opacity) === 0;
+  });
 }
 
 // Labels that may stand in for a checkbox, radio or file field too small or too covered to be clicked.
@@ -147,11 +161,18 @@ async function aim(element, target, via) {
     const points = pointsOf(element);
     if (!points.length) continue;
     if (view.getComputedStyle(element).pointerEvents === 'none') return no('passes_through');
+    let within = null;
     for (const [x, y] of points) {
       const hit = topmostAt(element, x, y);
-      if (!hit.miss && belongs(hit.element, target, via === 'label' ? element : null)) return { ok: true, x: hit.x, y: hit.y, via };
-      if (!hit.miss && hit.element && !cover) cover = hit.element;
+      if (hit.miss) continue;
+      if (belongs(hit.element, target, via === 'label' ? element : null)) {
+        const other = via === 'element' && controlBetween(hit.element, target);
+        if (!other) return { ok: true, x: hit.x, y: hit.y, via };
+        if (!within && standsFor(other, target)) within = { ok: true, x: hit.x, y: hit.y, via };
+        cover = cover || other;
+      } else if (hit.element) cover = cover || hit.element;
     }
+    if (within) return within;
   }
   return cover ? no('covered', coverName(cover)) : no('off_screen');
 }
@@ -193,6 +214,43 @@ function pointsOf(element) {
       points.push([left + (right - left) * fx, top + (bottom - top) * fy]);
     if (points.length >= 28) break;
   }
+  if (!points.length || !FIRST_ELEMENT.call(element)) return points;
+  const seen = ([x, y]) => x >= 0 && y >= 0 && x < width && y < height;
+  return points.concat(wordPoints(element).filter(seen));
+}
+
+// A control of its own between the hit and the target that holds it: pressing that is another act (a "Delete"
+// inside a card that opens, the children of a tree item).
+function controlBetween(hit, target) {
+  for (let up = hit; up && up !== target; up = flatParent(up)) {
+    if (kind(up) !== ELEMENT) continue;
+    const tabindex = attribute(up, 'tabindex');
+    if (CONTROLS.has(roleOf(up)) || (isFocusable(up) && !(tabindex !== null && Number(tabindex) < 0))) return up;
+  }
+  return null;
+}
+// Parts of one widget, and a control that fills what was aimed at (a link in a list item), stand for it.
+const WIDGETS = new Set(['application', 'combobox', 'grid', 'listbox', 'radiogroup', 'searchbox', 'slider', 'spinbutton', 'textbox', 'treegrid']);
+function standsFor(control, target) {
+  if (WIDGETS.has(roleOf(target))) return true;
+  const [inner, outer] = [rectOf(control), rectOf(target)];
+  const covers = inner.width * inner.height >= 0.9 * outer.width * outer.height;
+  return covers || (!!nameOf(target).text && nameOf(control).text === nameOf(target).text);
+}
+// Its own words, not those of a control inside it.
+function wordPoints(element) {
+  const points = [];
+  const walk = (node, depth) => {
+    for (const child of flatChildren(node)) {
+      if (points.length >= 6 || depth > 12) return;
+      if (kind(child) === TEXT && TEXT_DATA.call(child).trim()) {
+        const range = Document.prototype.createRange.call(documentOf(child));
+        range.selectNodeContents(child);
+        for (const rect of [...range.getClientRects()].slice(0, 2)) points.push([rect.left + rect.width / 2, rect.top + rect.height / 2]);
+      } else if (kind(child) === ELEMENT && !controlBetween(child, element)) walk(child, depth + 1);
+    }
+  };
+  walk(element, 0);
   return points;
 }
 
@@ -310,11 +368,16 @@ function scrollers() {
 function scrollBy(at, share) {
   const box = scrollBoxes[at];
   if (!box || !connected(box.element)) return false;
-  return scrolled(box, box.element[box.way.at] + box.element[box.way.view] * share);
+  return scrolled(box, box.element[box.way.at] + towards(box) * box.element[box.way.view] * share);
 }
 function scrollTo(at, top) {
   const box = scrollBoxes[at];
-  return !!box && scrolled(box, top === 'bottom' ? box.element[box.way.all] : top);
+  return !!box && scrolled(box, top === 'bottom' ? towards(box) * box.element[box.way.all] : top);
+}
+// Where text runs from right to left, what comes next lies to the left.
+function towards({ element, way }) {
+  const style = way === WAYS.across && (windowOf(element) || window).getComputedStyle(element);
+  return style && style.direction === 'rtl' ? -1 : 1;
 }
 function scrolled({ element, way }, to) {
   const before = element[way.at];

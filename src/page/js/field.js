@@ -42,6 +42,10 @@ function insertText(generation, index, text) {
 function enter(generation, index) {
   return focus(generation, index) && selectText(generation, index);
 }
+function isBlank(field) {
+  const tag = tagOf(field);
+  return (tag === 'input' || tag === 'textarea') && fieldValue(field) === '';
+}
 // Out of it, as a finished edit; what it shows once the page has heard of it.
 async function leaveField(generation, index) {
   const found = held(generation, index).element;

@@ -182,8 +182,10 @@ function hasCaret(element) {
 let frozen = null;
 function freeze(on) {
   if (!on) {
-    for (const [animation, running] of frozen || []) {
+    for (const [animation, running, at] of frozen || []) {
       try {
+        // From where it was: what fades out is not gone sooner for its picture.
+        if (running) animation.currentTime = at;
         if (running) animation.play();
         else animation.cancel();
       } catch {}
@@ -198,10 +200,11 @@ function freeze(on) {
     if (mine.has(animation) || animation.playState !== 'running') continue;
     try {
       const timing = animation.effect && animation.effect.getComputedTiming();
+      const at = animation.currentTime;
       animation.pause();
       // Ends of finite ones, starts of endless ones: the same moment in every picture.
       animation.currentTime = timing && Number.isFinite(timing.endTime) ? Math.max(0, timing.endTime - 1) : 0;
-      frozen.push([animation, true]);
+      frozen.push([animation, true, at]);
     } catch {}
   }
   const active = deepActive(document);

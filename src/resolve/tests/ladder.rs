@@ -244,3 +244,38 @@ fn r38_targets_are_found_by_role_and_name_alone() {
         assert_eq!(picked(&other), Err(MissKind::NotFound), "{role} {name}");
     }
 }
+
+#[test]
+fn a_combobox_and_its_open_list_of_the_same_name_are_one() {
+    let page = |boxes: u32| {
+        let mut page = Page::default();
+        for _ in 0..boxes {
+            page.top("combobox", "Ports");
+        }
+        page.top("listbox", "Ports");
+        page.read()
+    };
+    let pick = ask(&page(1), Verb::Select, "Ports", false).expect("one");
+    assert_eq!(pick.id.node, 0);
+    // Two boxes of the name are two.
+    assert!(ask(&page(2), Verb::Select, "Ports", false).is_err());
+}
+
+#[test]
+fn a_field_asked_for_may_take_numbers_or_suggest() {
+    for (role, tag) in [
+        ("spinbutton", "input"),
+        ("combobox", "input"),
+        ("searchbox", "input"),
+    ] {
+        let mut page = Page::default();
+        let field = page.top(role, "Quantity");
+        page.node(field).tag = tag.into();
+        let pick = ask(&page.read(), Verb::Fill, "textbox \"Quantity\"", false);
+        assert_eq!(pick.expect(role).id.node, field);
+    }
+    // Drawn ones are what they say.
+    let mut page = Page::default();
+    page.top("spinbutton", "Quantity");
+    assert!(ask(&page.read(), Verb::Fill, "textbox \"Quantity\"", false).is_err());
+}

@@ -28,11 +28,24 @@ fn r16_r25_r59_steps_are_told_and_pictured_but_never_a_secret() {
         "start: http://shop.test/login\ncredentials: [shop]\nsteps:\n  - fill: User\n    credential: shop.username\n\
          \x20 - fill: Password\n    credential: shop.password\n  - click: Sign in\nexpect: [ { see: Orders } ]\n",
     );
+    lab.scenario(
+        "by-key",
+        "start: http://shop.test/home\nsteps:\n  - press: Escape\nexpect: [ { see: Orders } ]\n",
+    );
     let run = lab.run(&["--fresh"]);
     run.check(&[
         ("by-login", "passed/completed"),
         ("by-hand", "passed/completed"),
+        ("by-key", "passed/completed"),
     ]);
+    // A key is named where nothing else is: a tutorial says which one.
+    let pressed = of_step(&run, "by-key", "1");
+    assert!(
+        pressed
+            .iter()
+            .any(|e| e["event"] == "acted" && e["value"] == "Escape"),
+        "{pressed:?}"
+    );
     // Where it was typed is said, what was typed is not.
     let says = |id: &str, step: &str| {
         let lines = of_step(&run, id, step);
