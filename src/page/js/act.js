@@ -162,17 +162,22 @@ async function aim(element, target, via) {
     if (!points.length) continue;
     if (view.getComputedStyle(element).pointerEvents === 'none') return no('passes_through');
     let within = null;
+    const others = new Set();
     for (const [x, y] of points) {
       const hit = topmostAt(element, x, y);
       if (hit.miss) continue;
       if (belongs(hit.element, target, via === 'label' ? element : null)) {
         const other = via === 'element' && controlBetween(hit.element, target);
         if (!other) return { ok: true, x: hit.x, y: hit.y, via };
-        if (!within && standsFor(other, target)) within = { ok: true, x: hit.x, y: hit.y, via };
+        others.add(other);
+        within = within || { ok: true, x: hit.x, y: hit.y, via };
         cover = cover || other;
-      } else if (hit.element) cover = cover || hit.element;
+      } else if (hit.element) {
+        others.add(null);
+        cover = cover || hit.element;
+      }
     }
-    if (within) return within;
+    if (within && standFor(others, target)) return within;
   }
   return cover ? no('covered', coverName(cover)) : no('off_screen');
 }
@@ -229,13 +234,16 @@ function controlBetween(hit, target) {
   }
   return null;
 }
-// Parts of one widget, and a control that fills what was aimed at (a link in a list item), stand for it.
+// Controls that stand for what they lie in: parts of one widget; one of the same name; a link that fills a card,
+// which can't be pressed itself.
 const WIDGETS = new Set(['application', 'combobox', 'grid', 'listbox', 'radiogroup', 'searchbox', 'slider', 'spinbutton', 'textbox', 'treegrid']);
-function standsFor(control, target) {
-  if (WIDGETS.has(roleOf(target))) return true;
-  const [inner, outer] = [rectOf(control), rectOf(target)];
-  const covers = inner.width * inner.height >= 0.9 * outer.width * outer.height;
-  return covers || (!!nameOf(target).text && nameOf(control).text === nameOf(target).text);
+function standFor(controls, target) {
+  if (controls.has(null)) return false;
+  const role = roleOf(target);
+  if (WIDGETS.has(role)) return true;
+  if (controls.size !== 1) return false;
+  const [only] = controls;
+  return (!CONTROLS.has(role) && !isFocusable(target)) || nameOf(only).text === nameOf(target).text;
 }
 // Its own words, not those of a control inside it.
 function wordPoints(element) {
