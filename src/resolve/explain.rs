@@ -6,7 +6,7 @@ use crate::text::fold::{fold_case, words};
 use crate::text::visible;
 
 use super::find::{Query, contains_words, near};
-use super::fit::Fit;
+use super::fit::{Fit, TEXT_FIELDS};
 use super::{Miss, MissKind, Near};
 
 const SHOWN: usize = 5;
@@ -186,15 +186,23 @@ pub(super) fn not_found(
     {
         let name_folded = fold_case(name);
         help.extend(hint_help(pool, &name_folded));
-        if let Some(role) = role
-            && let Some((_, other)) = observation
-                .nodes()
-                .find(|(_, n)| n.reachable && n.role != *role && fold_case(&n.name) == name_folded)
-        {
-            help.push(format!(
-                "{} has that name",
-                describe(&other.role, &other.name)
-            ));
+        // Of another role than was asked for, or none that the verb is made for.
+        let other = observation.nodes().find(|(id, n)| {
+            let elsewhere = match role {
+                Some(role) => n.role != *role,
+                None => n.interactive && pool.iter().all(|(one, ..)| one != id),
+            };
+            n.reachable && elsewhere && fold_case(&n.name) == name_folded
+        });
+        if let Some((_, other)) = other {
+            let called = describe(&other.role, &other.name);
+            let way = match query.verb {
+                Verb::Select if TEXT_FIELDS.contains(&other.role.as_str()) => {
+                    "; fill it, then click what it suggests"
+                }
+                _ => "",
+            };
+            help.push(format!("{called} has that name{way}"));
         }
         help.extend(unnamed_help(observation, pool));
         help.extend(closed_menu_help(observation, query.verb, role.as_deref()));
@@ -208,7 +216,11 @@ pub(super) fn not_found(
         let named = observation
             .nodes()
             .any(|(_, n)| n.interactive && contains_words(&words(&n.name), &words(name)));
-        if plain && !controls && !named {
+        let takes_words = !matches!(
+            query.verb,
+            Verb::Fill | Verb::Form | Verb::Select | Verb::Check | Verb::Uncheck | Verb::Upload
+        );
+        if plain && !controls && !named && takes_words {
             help.push(format!("the words stand on the page as plain text, with no control role; {{ text: \"{}\" }} names them", visible(name)));
         }
     }

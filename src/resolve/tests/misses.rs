@@ -56,6 +56,23 @@ fn case_008_a_name_attribute_is_explained() {
 }
 
 #[test]
+fn what_has_the_name_and_does_not_fit_the_verb_is_named() {
+    let mut page = Page::default();
+    page.top("textbox", "Town");
+    let main = page.top("main", "");
+    page.says(main, "Cargo");
+    let page = page.read();
+    let help = |wanted: &str| ask(&page, Verb::Select, wanted, false).unwrap_err().help;
+    let told = help("Town").unwrap_or_default();
+    assert!(
+        told.contains("textbox \"Town\" has that name; fill it, then click what it suggests"),
+        "{told}"
+    );
+    // Words alone are nothing to choose from.
+    assert_eq!(help("Cargo"), None);
+}
+
+#[test]
 fn case_010_odd_characters_are_shown() {
     let mut page = Page::default();
     page.top("button", "Save\u{a0}draft\u{200b}s");
