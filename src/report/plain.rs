@@ -43,24 +43,29 @@ pub fn line(text: &str) -> String {
 pub fn markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     // Names that run from right to left come isolated, which keeps the rest of the line as it is.
-    let mut inside = 0_usize;
-    let isolates = |c: &char| matches!(c, '\u{2066}'..='\u{2068}');
-    let even = text.chars().filter(isolates).count() == text.matches('\u{2069}').count();
+    let keep = isolates_itself(text);
     for c in strip(text).chars() {
         match c {
-            '\u{2068}' if even => {
-                inside += 1;
-                out.push(c);
-            }
-            '\u{2069}' if inside > 0 => {
-                inside -= 1;
-                out.push(c);
-            }
+            '\u{2068}' | '\u{2069}' if keep => out.push(c),
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => shown(c, &mut out),
             c => out.push(c),
         }
     }
     out
+}
+
+/// Every isolate that begins ends, and none ends that did not begin.
+fn isolates_itself(text: &str) -> bool {
+    let mut open = 0_usize;
+    for c in text.chars() {
+        match c {
+            '\u{2066}'..='\u{2068}' => open += 1,
+            '\u{2069}' if open == 0 => return false,
+            '\u{2069}' => open -= 1,
+            _ => {}
+        }
+    }
+    open == 0
 }
 
 fn shown(c: char, out: &mut String) {
@@ -162,6 +167,15 @@ pub fn no_command(line: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_runs_from_right_to_left_stays_isolated_and_nothing_else_does() {
+        let named = "no button \"\u{2068}יום 50\u{2069}\" here";
+        assert_eq!(markup(named), named);
+        assert_eq!(markup("a\u{2068}b"), "a⟨U+2068⟩b");
+        assert_eq!(markup("a\u{2069}b\u{2068}"), "a⟨U+2069⟩b⟨U+2068⟩");
+        assert_eq!(markup("a\u{202e}b"), "a⟨U+202E⟩b");
+    }
 
     #[test]
     fn case_099_sequences_go_as_a_whole() {
