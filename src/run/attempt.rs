@@ -405,8 +405,9 @@ impl<'a> AttemptRun<'a> {
         let mut acted = self.act(step).await;
         // What the act set off is judged even when the act itself failed: a refusal is graver.
         self.settle(step).await.map_err(|f| f.at(step))?;
+        let lost = self.broker.click_was_lost(&mark).await;
         if let Ok(done) = &mut acted
-            && self.broker.click_was_lost(&mark).await?
+            && lost.map_err(Fault::from).map_err(|f| f.at(step))?
         {
             let first = std::mem::take(&mut done.notes);
             acted = self.act(step).await;
